@@ -27,6 +27,7 @@ from nbjudge.grading.job import (
 )
 from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict
+from nbjudge.record.graded_notebook import read_graded
 
 pytestmark = [
     pytest.mark.integration,
@@ -37,7 +38,6 @@ STOPS = [
     BrokenAssignmentError("A cell stops."),
     NoKernelError("No kernel."),
     KeyboardInterrupt(),
-    WorkerDiedError("It died."),
 ]
 
 
@@ -100,6 +100,15 @@ def test_a_student_who_was_not_judged_has_no_score_or_the_earlier_one(course, au
         assert gradebook.find_submission(FOLDER, "ada").timestamp is None
     grade(autograder, "ada", judge_all_right)
     assert scores(course) == {"ada": 5}
+
+
+def test_who_ends_the_grading_process_gets_zero(course, autograder):
+    """Work that ended its grading process, alone and again, has 0 points and the reason, and a record."""
+    hand_in(course, "eve", answered())
+    autograder.autograde("eve", True, stop_with(WorkerDiedError()))
+    assert scores(course) == {"eve": 0}
+    record = read_graded(course / "autograded" / "eve" / FOLDER / f"{NAME}.ipynb").record
+    assert "the process that graded it ended" in record.reason
 
 
 class ThreeAtATime:

@@ -99,6 +99,8 @@ def test_a_transposed_view_arrives_as_one(value):
     [
         np.array([object()]),
         np.ma.array([1, 2], mask=[0, 1]),
+        np.array(["x" * 20_001]),
+        np.array(["x" * 5_000, *["x"] * 900]),
         np.zeros(2**22 + 1, dtype="int8"),
         np.array([(1, 2.0)], dtype="i4,f8"),
         pd.DataFrame([[1, 2]]),
@@ -129,6 +131,9 @@ FALSE_MESSAGES = {
     "objects": {"array": ["object", [1], 0, [0]]},
     "no dtype": {"tensor": ["load", [1], 0, [0]]},
     "texts that are none": {"array": ["str", [1], [[]], [0]]},
+    "texts that fill memory": {"array": ["str", [900], ["x" * 20_000, *[""] * 899], []]},
+    "a text that is too long": {"array": ["str", [1], ["x" * 20_001], []]},
+    "more texts than entries": {"list": [{"array": ["str", [0], [""] * 100_001, []]}] * 2},
     "a column of another length": {"column": [None, ["object", {"list": []}], [None, 3, None]]},
     "a column that is no column": {"column": [None, ["array", {"plain": "abc"}], [None, 3, None]]},
     "a table of tensors": {

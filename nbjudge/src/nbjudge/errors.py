@@ -43,7 +43,15 @@ class SandboxError(CourseError):
 
 
 class WorkerDiedError(CourseError):
-    """Every process that graded this notebook died."""
+    """Every process that graded this notebook died: it gets 0 points, with the message as the reason."""
+
+    sentence = (
+        "Whenever this notebook was graded, the process that graded it ended: it needs too much memory or "
+        "time. If you do not see why, ask your instructor."
+    )
+
+    def __init__(self, message: str = sentence) -> None:
+        super().__init__(message)
 
 
 class NbgraderCommandError(SystemExit):

@@ -186,7 +186,7 @@ class ClusterWorkers:
                 raise result
             self._members.refuse(address, str(result))
         names = ", ".join(self._members.name(address) for address in died_on)
-        raise WorkerDiedError(f"The process that graded it died each time, on these workers: {names}.")
+        raise WorkerDiedError(f"{WorkerDiedError.sentence} It was tried on {names}.")
 
     def stop(self) -> None:
         """Leave the scheduler. It drops what this client asked for, and workers end what is in work."""

@@ -12,6 +12,7 @@ import io
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -25,10 +26,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+from nbjudge.classroom.limits import is_out_of_memory
 from nbjudge.course.course import Assignment, AssignmentSummary, Course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server_client import ForkServerClient, close_fork_server, use_fork_server
+from nbjudge.sandbox.inside.memory_use import limit_memory
 from nbjudge.submission.files import CACHE_FOLDERS
 
 SETTINGS = "nbgrader_config.json"  # what the worker's `Course` reads
@@ -94,6 +97,7 @@ def remove_unpacked() -> None:
 
 END_SECONDS = 5  # seconds in which a process cleans up
 JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
+MEMORY = 2 * 2**30  # bytes that it may take beyond what the process holds before, likewise
 _one_at_a_time = threading.Lock()  # a process has one fork server
 
 
@@ -102,10 +106,12 @@ def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
     limits = job.environment.limits
     kernels = 2 * (limits.startup + limits.notebook)  # the student's and perhaps the solution's
     try:
-        with _one_at_a_time, _time_limit(kernels + JUDGING):
+        with _one_at_a_time, _time_limit(kernels + JUDGING), _memory_limit(job.environment.sandbox):
             return run_job(job, unpacked_assignment(archive, job.assignment))
-    except SystemExit:
-        # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
+    except BaseException as error:
+        if not (isinstance(error, SystemExit) or is_out_of_memory(error)):
+            raise
+        # Told to end, or of no use. A pool would take this for a notebook that failed, and wait for the next.
         close_fork_server()
         remove_unpacked()
         os._exit(0)
@@ -131,6 +137,18 @@ def _time_limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@contextmanager
+def _memory_limit(is_wanted: bool) -> Iterator[None]:
+    """Let this process hold so much only; without a sandbox kernels are its children, and have no limit."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if is_wanted:
+        limit_memory(MEMORY, before[1])
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from nbjudge.grading.job import GradingJob, GradingResult
 
 MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a notebook
-MAX_TRIES = 3  # of a notebook whose grading process dies
+MAX_TRIES = 3  # of a notebook whose grading process dies; but for the first it is alone
 END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")
 
@@ -101,7 +102,7 @@ class LocalWorkers:
         preload_workers()
         self._archive, self._count, self._setup = archive, count, (log, fork_server and fork_server.client())
         self._others = set(multiprocessing.active_children())
-        self._replacing = threading.Lock()
+        self._replacing, self._alone = threading.Lock(), threading.Lock()
         self._stopped = False
         self._pool = self._new_pool()
 
@@ -124,17 +125,21 @@ class LocalWorkers:
         """Do one job. Raises WorkerDiedError where it takes its process along again and again."""
         from nbjudge.batch.worker_process import work
 
-        for _ in range(MAX_TRIES):
-            pool = self._pool
-            try:
-                return pool.submit(work, self._archive, job).result()
-            except BrokenProcessPool:
-                with self._replacing:
-                    if self._pool is pool and not self._stopped:
-                        self._pool = self._new_pool()
-        raise WorkerDiedError(
-            f"The process that graded it died or took too long, {MAX_TRIES} times in a row."
-        )
+        pool = self._pool
+        try:
+            return pool.submit(work, self._archive, job).result()
+        except BrokenProcessPool:
+            with self._replacing:
+                if self._pool is pool and not self._stopped:
+                    self._pool = self._new_pool()
+        # Any of the notebooks that were in work may have ended the pool: each is tried by itself.
+        for _ in range(MAX_TRIES - 1):
+            with self._alone, suppress(BrokenProcessPool):
+                if self._stopped:
+                    break
+                with self._new_pool(1) as alone:
+                    return alone.submit(work, self._archive, job).result()
+        raise WorkerDiedError
 
     def stop(self) -> None:
         self._stopped = True
@@ -149,7 +154,7 @@ class LocalWorkers:
     def close(self) -> None:
         self._pool.shutdown()
 
-    def _new_pool(self) -> ProcessPoolExecutor:
+    def _new_pool(self, count: int = 0) -> ProcessPoolExecutor:
         from nbjudge.batch.worker_process import initialize_worker
 
-        return ProcessPoolExecutor(self._count, _processes, initialize_worker, self._setup)
+        return ProcessPoolExecutor(count or self._count, _processes, initialize_worker, self._setup)

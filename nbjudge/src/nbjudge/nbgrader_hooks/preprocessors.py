@@ -22,7 +22,13 @@ from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, sqlite_file
 from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, stop_on_course_error
+from nbjudge.errors import (
+    CourseError,
+    GradingImpossibleError,
+    GradingStoppedError,
+    WorkerDiedError,
+    stop_on_course_error,
+)
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
 from nbjudge.overrides.decisions import apply_regrades
@@ -157,6 +163,10 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         try:
             executor = getattr(self.parent.parent, "executor", None)
             result = run_job(job, assignment) if executor is None else executor(job)
+        except WorkerDiedError as error:
+            self.log.warning("%s: %s", student, error)
+            grade_without_running(nb, assignment, str(error))
+            return nb, resources
         except GradingImpossibleError as error:
             raise GradingStoppedError(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:

@@ -19,6 +19,8 @@ from typing import Any
 LARGEST_ARRAY = 2**22  # elements
 LONGEST_LIST = 10_000  # entries
 LONGEST_TEXT = 20_000  # characters
+BYTES_OF_A_CHARACTER = 4  # in an array of NumPy's, where each text takes as much as the longest
+LARGEST_OF_TEXTS = 2**24  # bytes of such an array
 # A value's place in nested lists and dicts, such as "/args/0", and the value.
 Named = tuple[str, Any]
 
@@ -263,7 +265,13 @@ class NumpyArrays(ArrayKind):
         dtype = self.dtype(value)
         if value.size > LARGEST_ARRAY:
             return f"an array of {value.size} elements, which is more than is read"
-        if dtype in SIZES or TIMES.fullmatch(dtype) or (dtype == "str" and value.size <= LONGEST_LIST):
+        if dtype == "str" and (
+            value.size > LONGEST_LIST
+            or value.nbytes > LARGEST_OF_TEXTS
+            or value.itemsize > LONGEST_TEXT * BYTES_OF_A_CHARACTER
+        ):
+            return "an array of more or longer texts than are read"
+        if dtype in SIZES or dtype == "str" or TIMES.fullmatch(dtype):
             return ""
         return f"an array of dtype {dtype}"
 
@@ -289,10 +297,8 @@ class NumpyArrays(ArrayKind):
 
         dtype, shape, start, order = content
         if dtype == "str":
-            if not all(isinstance(text, str) for text in start):
-                raise ValueError("no texts")
-            _, axes = message.read_numbers(0, shape, 0)
-            return numpy.array(start, dtype=str).reshape(axes)
+            texts, axes = message.read_texts(start, shape, BYTES_OF_A_CHARACTER)
+            return numpy.array(texts, dtype=str).reshape(axes)
         if dtype not in SIZES and not TIMES.fullmatch(dtype):
             raise ValueError("no dtype that is read")
         numbers, axes = message.read_numbers(start, shape, SIZES.get(dtype, 8))

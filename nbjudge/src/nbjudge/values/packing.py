@@ -240,6 +240,17 @@ class Message:
         self._handed_out.add(start)
         return found, tuple(axes)
 
+    def read_texts(self, texts: Any, shape: Any, size: int) -> tuple[list[str], tuple[int, ...]]:
+        """An array's texts and its shape; what is built of them, as long as the longest each, counts."""
+        if type(texts) is not list or not all(type(text) is str for text in texts):
+            raise ValueError("no texts")
+        longest = max(map(len, texts), default=0)
+        self._entries -= len(texts)
+        self._bytes -= len(texts) * longest * size
+        if self._entries < 0 or self._bytes < 0 or longest > LONGEST_TEXT:
+            raise ValueError("more texts than are read")
+        return texts, self.read_numbers(0, shape, 0)[1]
+
 
 class MadeInKernel:
     """An argument that the judge's own code makes in the kernel: `code` defines the name `made`.

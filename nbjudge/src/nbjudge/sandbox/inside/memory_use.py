@@ -1,6 +1,8 @@
 """Count the memory of a kernel's processes: an upper bound is cheap, the exact sum is not."""
 
 import os
+import resource
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,17 @@ def process_in(folder: str) -> Iterator[Process]:
         return
     held = sum(sizes.get(name, 0) for name in HELD)
     yield Process(folder, threads, held, sizes.get("VmPTE", 0))
+
+
+def limit_memory(more: int, hard: int | None = None) -> None:
+    """Limit how many bytes this process may hold beyond those that it holds now.
+
+    Children inherit the limit; they may raise it up to `hard`, which is the same where none is given.
+    """
+    if sys.platform != "linux":  # elsewhere the limit means something else
+        return
+    limit = sizes_in("/proc/self/status").get("VmData", 0) + more
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit if hard is None else hard))
 
 
 def sizes_in(file: str) -> dict[str, int]:

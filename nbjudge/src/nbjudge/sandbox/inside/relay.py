@@ -18,7 +18,7 @@ import orjson
 
 from . import cut_outputs
 from .framing import read_frame, to_frame
-from .memory_use import sizes_in
+from .memory_use import limit_memory
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
 LARGEST_FRAME = 160 * 2**20  # bytes of a command
@@ -238,19 +238,11 @@ def _printed(content: dict[str, Any]) -> tuple[str, str]:
     return "ok", text
 
 
-def limit_memory() -> None:
-    """Limit how much more memory this process may hold than now; beyond it, the process ends."""
-    if sys.platform != "linux":  # elsewhere the limit means something else
-        return
-    held = sizes_in("/proc/self/status").get("VmData", 0)
-    resource.setrlimit(resource.RLIMIT_DATA, (held + MEMORY, held + MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def run_relay(grader: socket.socket, connection: dict[str, Any]) -> None:
     """Carry out the grader's commands until it closes its end; an error ends this process."""
     try:
-        limit_memory()
+        limit_memory(MEMORY)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         Relay(grader, connection).serve()
     except BaseException:
         os._exit(1)  # the grader notices that the channel is closed
