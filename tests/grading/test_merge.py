@@ -93,7 +93,7 @@ def restamped(work):
         without(answered(), "setup", "test_double", "test_row_sums", "test_biggest", "title"),
         copied(answered(), "test_double"),
         copied(answered(), "test_double", marked=False),
-        copied(answered(), "setup"),
+        copied(answered(), "title"),
         moved(answered(), "test_biggest"),
         moved(answered(), "setup"),
         edited(answered(), "title", "# My own title"),
@@ -205,12 +205,54 @@ def test_of_equal_cells_without_ids_each_is_found_at_its_place(text):
 
 def test_a_students_cell_that_repeats_a_given_one_moves_nothing():
     form = old_form("table.head()")
-    repeated, own = (nbformat.v4.new_code_cell(text) for text in ("table.head()", "helper = 1"))
-    before = merge_submission(form, submitted(with_own(old_work(form), 2, repeated, own)))
-    assert [cell.source for cell in before.cells][2] == "helper = 1"
-    behind = merge_submission(form, submitted(with_own(old_work(form), len(form.cells), repeated, own)))
-    assert behind.cells[-1].source == "helper = 1"
-    assert [cell.source for cell in behind.cells].count("table.head()") == 1
+    own = [new_code_cell(text) for text in ("table.head()", "helper = 1")]
+    before = merge_submission(form, submitted(with_own(old_work(form), 2, *own)))
+    assert [cell.source for cell in before.cells if is_added(cell)] == ["table.head()", "helper = 1"]
+    assert [cell.source for cell in before.cells][2:4] == ["table.head()", "helper = 1"]
+    behind = merge_submission(form, submitted(with_own(old_work(form), len(form.cells), *own)))
+    assert [cell.source for cell in behind.cells][-2:] == ["table.head()", "helper = 1"]
+
+
+def marks(grade_id, **settings):
+    plain = {"grade": False, "locked": False, "solution": False, "schema_version": 3}
+    return {"nbgrader": plain | {"grade_id": grade_id} | settings}
+
+
+GIVEN = "data = [3, 1, 2, 10]"
+
+
+def reloading(copies: int, *, has_marks: bool = False) -> tuple[NotebookNode, NotebookNode]:
+    """A course's notebook, and a student's in which the given data are spoiled and then given again."""
+    given = new_code_cell(GIVEN, metadata=marks("data", locked=True) if has_marks else {})
+    answer = new_code_cell("top = None", metadata=marks("top", solution=True))
+    test = new_code_cell("assert top == 10", metadata=marks("test", locked=True, grade=True, points=1))
+    form = new_notebook(cells=[given, answer, test, new_code_cell("data = None")])
+    work = nbformat.from_dict(form)
+    work.cells[1].source = "top = max(data)"
+    repeated = [nbformat.from_dict(work.cells[0] | {"id": f"repeated-{number}"}) for number in range(copies)]
+    work.cells[1:1] = [new_code_cell("data.remove(max(data))"), *repeated]
+    return form, work
+
+
+@pytest.mark.parametrize("has_marks", [True, False])
+@pytest.mark.parametrize(("copies", "top"), [(0, 3), (1, 10), (2, 10)])
+def test_a_given_cell_that_is_run_again_has_its_effect(copies, top, has_marks):
+    """In Jupyter and in stock nbgrader the copy runs, so it runs here, as a cell of the student's."""
+    form, work = reloading(copies, has_marks=has_marks)
+    merged = merge_submission(form, submitted(work))
+    assert names(merged)["top"] == top
+    assert [cell.source for cell in merged.cells if is_added(cell)].count(GIVEN) == copies
+
+
+def test_a_notebook_pasted_twice_changes_no_test():
+    """Its second copy's given cells run behind the tests, although the answers there count."""
+    form, work = reloading(0)
+    work.cells += nbformat.from_dict(work.cells)
+    merged = merge_submission(form, submitted(work))
+    texts = [cell.source for cell in merged.cells]
+    assert [text for text in texts if text.startswith("assert")] == ["assert top == 10"]
+    assert texts[-5:-3] == ["assert top == 10", "data = None"]
+    assert texts[-3:] == [GIVEN, "data.remove(max(data))", "data = None"]
 
 
 def test_a_given_cell_that_was_moved_takes_no_other_along():
@@ -276,15 +318,7 @@ def test_of_two_written_copies_the_last_counts():
 
 
 def prose_cell(text):
-    mark = {
-        "grade_id": "why",
-        "solution": True,
-        "grade": True,
-        "locked": False,
-        "points": 2,
-        "schema_version": 3,
-    }
-    return new_markdown_cell(text, id="why", metadata={"nbgrader": mark})
+    return new_markdown_cell(text, id="why", metadata=marks("why", solution=True, grade=True, points=2))
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ class _Match:
     cell: SubmittedCell
     position: int | None
     is_in_order: bool  # neither moved nor copied
+    is_repeated: bool  # another submitted cell is that cell of the assignment
 
 
 def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
@@ -109,7 +110,8 @@ def _match(source: NotebookNode, cells: list[SubmittedCell]) -> list[_Match]:
     for index, (cell, positions) in enumerate(zip(cells, candidates, strict=True)):
         free = [position for position in positions if position not in taken] or positions
         chosen = in_order.get(index, free[0] if free else None)
-        matches.append(_Match(cell, chosen, index in in_order))
+        is_in_order = index in in_order
+        matches.append(_Match(cell, chosen, is_in_order, chosen in taken and not is_in_order))
         if chosen is not None:
             taken.add(chosen)
     return matches
@@ -169,21 +171,29 @@ def _own_cells(
     A cell of the assignment's that was moved or copied says nothing about the place of those behind it.
     """
     own: dict[int, list[SubmittedCell]] = defaultdict(list)
-    after = -1
+    after = in_order = -1
     for match in matches:
         cell, position = match.cell, match.position
         if position is not None and (match.is_in_order or match in answers):
             after = position
+            in_order = position if match.is_in_order else in_order
         if match in answers or not cell.source.strip():
             continue
         before = after
         if position is not None:
             released = source.cells[position]
-            # A released cell that was edited still runs, after the original: it may hold a helper.
-            if cell.cell_type != "code" or is_left_out(released) or _is_as_released(cell, released):
+            if cell.cell_type != "code" or is_left_out(released):
                 continue
-            # An older copy of an answer runs before the one that counts, so that it does not undo it.
-            before = position - 1 if _is_answer(released) else after
+            if match.is_repeated and not (_is_answer(released) or _is_graded(released)):
+                # A given cell that the student runs again, to have its data back. Behind a copy of an answer
+                # it stays where it is: it may be of a later part of the notebook.
+                before = in_order
+            elif _is_as_released(cell, released):
+                continue
+            elif _is_answer(released):
+                # An older copy of an answer runs before the one that counts, so that it does not undo it.
+                before = position - 1
+            # A released cell that was edited still runs, after the original: it may hold a helper.
         own[before].append(cell)
     return own
 
@@ -216,6 +226,10 @@ def _is_marked(cell: NotebookNode) -> bool:
 
 def _is_answer(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _is_graded(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("grade"))
 
 
 def _grade_id(cell: NotebookNode) -> str:
