@@ -259,8 +259,8 @@ def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answe
 def test_a_copy_of_another_notebook_of_the_assignment_is_not_taken_for_this_one(tmp_path):
     (tmp_path / "tiny.ipynb").write_text(json.dumps(release()))
     (tmp_path / "second-Copy1.ipynb").write_text(PLAIN)
-    assert read_work(tmp_path, others=["tiny.ipynb", "second.ipynb"]).changed_answers == set()
-    assert read_work(tmp_path, others=["tiny.ipynb"]).changed_answers == set(FULL)
+    assert read_work(tmp_path, contents={"tiny.ipynb": (), "second.ipynb": ()}).changed_answers == set()
+    assert read_work(tmp_path, contents={"tiny.ipynb": ()}).changed_answers == set(FULL)
 
 
 @pytest.mark.parametrize(

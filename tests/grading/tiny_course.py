@@ -6,7 +6,7 @@ import atexit
 import copy
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -199,11 +199,13 @@ def answered(**answers: str) -> NotebookNode:
 
 
 def read_work(
-    folder: Path, answers: Collection[str] = tuple(FULL), others: Collection[str] = ()
+    folder: Path,
+    answers: Collection[str] = tuple(FULL),
+    contents: Mapping[str, Collection[str]] | None = None,
 ) -> Submission:
     """What the grader reads of the folder of a submission."""
     released = {name: cell_of(release(), name) for name in answers}
-    return read_submission(read_handed_in(Folder(folder), ["tiny.ipynb"]), "tiny.ipynb", released, others)
+    return read_submission(read_handed_in(Folder(folder), ["tiny.ipynb"]), "tiny.ipynb", released, contents)
 
 
 def cell_of(notebook: NotebookNode, cell_id: str) -> NotebookNode:

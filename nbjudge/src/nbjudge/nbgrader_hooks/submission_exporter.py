@@ -31,7 +31,7 @@ from nbjudge.submission.folder import (
     files_beside,
     read_handed_in,
 )
-from nbjudge.submission.read_submission import read_submission
+from nbjudge.submission.read_submission import contents_of, read_submission
 
 NO_NOTEBOOKS = "No notebooks were matched by"
 SEARCHED_AT_THE_TOP = (
@@ -121,14 +121,15 @@ class SubmissionExporter(NotebookExporter):
         """Read a submission once: the digest is recorded of the very content that is graded."""
         converter: Any = self.parent
         about, name = resources["nbgrader"], f"{assignment.name}.ipynb"
-        names = [f"{each.name}.ipynb" for each in assignment.course.assignments_in(assignment.folder)]
+        notebooks = assignment.course.assignments_in(assignment.folder)
+        forms = {f"{each.name}.ipynb": template_of(each, self.config) for each in notebooks}
         folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
         try:
-            handed_in = read_handed_in(folder, names)
+            handed_in = read_handed_in(folder, forms)
         except OSError as error:
             raise OutOfReachError(f"{error.strerror}") from error
-        answers = answer_cells(template_of(assignment, self.config))
-        submission = read_submission(handed_in, name, answers, names)
+        contents = {each: contents_of(form) for each, form in forms.items()}
+        submission = read_submission(handed_in, name, answer_cells(forms[name]), contents)
         protected = converter.exclude_overwriting.get(about["assignment"], [])
         given = set(plain_file_names(assignment.source_path.parent)) - set(protected)
         self.files_beside, note = files_beside(handed_in, submission.path, given)

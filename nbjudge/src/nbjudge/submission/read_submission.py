@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import first_few, plain_line, shown_name
@@ -58,7 +59,7 @@ def read_submission(
     handed_in: SubmissionFolder,
     name: str,
     answers: Mapping[str, Mapping[str, Any]],
-    others: Collection[str] = (),
+    contents: Mapping[str, Collection[str]] | None = None,
 ) -> Submission:
     """Find the notebook that a student worked in, and read it.
 
@@ -70,9 +71,10 @@ def read_submission(
         The file name of the assignment's notebook.
     answers
         The notebook's answer cells as they were released, by grade id.
-    others
-        The file names of all notebooks of the assignment. A file with the name of another one, or a copy
-        of it, is not taken for this one: notebooks of one course often share the ids of their cells.
+    contents
+        The `contents_of` all notebooks of the assignment, by file name. A file that names one of them is
+        taken for no other, because notebooks of one course often share the ids of their cells. A file that
+        names none is the notebook that it has most of; where two are equal, the one that is missing.
 
     Returns
     -------
@@ -90,14 +92,23 @@ def read_submission(
     expected = _read_file(handed_in, name, answers) if name in handed_in.notebooks else None
     changed = {entry.path: entry.about.st_mtime for entry in handed_in.entries}
     # The class waits while these are parsed: few, and small ones only if they change nothing but the note.
-    candidates = sorted(_candidates(handed_in, name, others), key=changed.__getitem__, reverse=True)
+    contents = contents or {}
+    named = {path: _named(path, {name, *contents}) for path in handed_in.notebooks if path != name}
+    candidates = sorted(
+        (path for path in named if named[path] in (name, None)), key=changed.__getitem__, reverse=True
+    )
     limit = MOST_FOR_A_NOTE if expected and expected.changed_answers else ALL_CANDIDATES
     rest = [
         _read_file(handed_in, path, answers)
         for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], limit)
     ]
     found = sorted(
-        (each for each in rest if each.found_answers or each.changed_answers),
+        (
+            each
+            for each in rest
+            if (each.found_answers or each.changed_answers)
+            and (named[each.path] == name or _is_likeliest(each.cells, name, contents, handed_in))
+        ),
         key=lambda each: (len(each.changed_answers), len(each.found_answers), changed[each.path]),
         reverse=True,
     )
@@ -126,16 +137,41 @@ def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], li
             yield path
 
 
-def _candidates(handed_in: SubmissionFolder, name: str, others: Collection[str]) -> Iterator[str]:
-    """The paths of the notebooks that may be this one under another name."""
-    own = notebook_stem(name)
-    stems = {own, *map(notebook_stem, others)}
-    for path in handed_in.notebooks:
-        file = notebook_stem(path.rpartition("/")[2])
-        # "a-Copy1", "a (1)" and "a_ada" are of the notebook "a"; "ab" is not.
-        of = [stem for stem in stems if re.match(rf"{re.escape(stem)}(?![^\W_])", file)]
-        if path != name and max(of, key=len, default=own) == own:
-            yield path
+def _named(path: str, names: Collection[str]) -> str | None:
+    """The notebook whose name a file's name contains at word borders; of several the longest, first one.
+
+    "Copy of a", "ada_17_a-1" and "a (1)" name the notebook "a"; "ab" does not.
+    """
+    file = notebook_stem(path.rpartition("/")[2])
+    found = []
+    for name in names:
+        stem = notebook_stem(name)
+        words = re.escape(stem).replace(r"\ ", r"[\W_]+")  # platforms write other characters for blanks
+        if at := re.search(rf"(?<![^\W_]){words}(?![^\W_])", file):
+            found.append((len(stem), -at.start(), name))
+    return max(found)[-1] if found else None
+
+
+def contents_of(form: NotebookNode) -> frozenset[str]:
+    """The texts and the grade ids of a grading template's cells, by which a copy of it is known."""
+    marks = (cell.metadata.get("nbgrader", {}).get("grade_id") for cell in form.cells)
+    return frozenset(filter(None, (*(cell.source.strip() for cell in form.cells), *marks)))
+
+
+def _is_likeliest(
+    cells: Collection[SubmittedCell],
+    name: str,
+    contents: Mapping[str, Collection[str]],
+    handed_in: SubmissionFolder,
+) -> bool:
+    """Whether cells have most of this notebook; where they have as much of another, only this is missing."""
+    held = {each for cell in cells for each in (cell.source.strip(), cell.grade_id, cell.cell_id)}
+    held = held.union(*(defined_names(cell.source) for cell in cells if cell.cell_type == "code"))
+    likeness = {
+        each: (len(held.intersection(content)), each not in handed_in.notebooks)
+        for each, content in contents.items()
+    }
+    return all(likeness[name] > likeness[each] for each in likeness if each != name)
 
 
 def _missing(name: str) -> str:
