@@ -14,6 +14,7 @@ import pytest
 import nbjudge
 import nbjudge.api
 from nbjudge.errors import CourseError
+from nbjudge.grading import prepare
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "statistics"
 HEAVY = {"nbgrader", "nbconvert", "nbformat", "numpy", "sqlalchemy", "torch"}
@@ -23,6 +24,12 @@ HEAVY = {"nbgrader", "nbconvert", "nbformat", "numpy", "sqlalchemy", "torch"}
 def course(tmp_path):
     """A copy of the example course: a grading key is written to it."""
     return Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
+
+
+@pytest.fixture
+def any_machine(monkeypatch):
+    """Nothing is run, so that no sandbox is needed."""
+    monkeypatch.setattr(prepare, "refusal", lambda: None)
 
 
 def failures(thing, **names) -> int:
@@ -66,8 +73,7 @@ def test_a_wrong_answer_is_graded_as_typed_data(course, tmp_path):
     assert result.points == 4 and result.max_points == 7 and result.assignment == "ps1/spread"
 
 
-def test_a_file_that_is_no_notebook_gets_no_points_and_a_reason(course, tmp_path, monkeypatch):
-    monkeypatch.setattr(nbjudge.api, "refusal", lambda: None)
+def test_a_file_that_is_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
     path = tmp_path / "spread.ipynb"
     path.write_text("not a notebook")
     result = nbjudge.grade_notebook(path, course)
@@ -76,6 +82,37 @@ def test_a_file_that_is_no_notebook_gets_no_points_and_a_reason(course, tmp_path
         nbjudge.grade_notebook(tmp_path / "none.ipynb", course, "ps1")
     with pytest.raises(CourseError, match="There is no assignment 'ps9'"):
         nbjudge.grade_notebook(path, course, "ps9")
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("eve/ps1/spread.ipynb", "source/ps1/spread.ipynb"),
+        ("eve/ps1/spread.ipynb", "/dev/zero"),
+        ("eve/ps1", "source/ps1"),
+        ("eve", "source"),
+    ],
+)
+@pytest.mark.parametrize("where", ["submitted", "downloads"])
+def test_a_link_is_not_followed(course, any_machine, where, link, target):
+    """As in a class: another's work, or the solution, is no one's submission."""
+    path = course / where / link
+    path.parent.mkdir(parents=True)
+    path.symlink_to(course / target)
+    result = nbjudge.grade_notebook(course / where / "eve/ps1/spread.ipynb", course)
+    assert result.points == 0 and "is a link" in result.reason
+
+
+def test_what_stops_a_class_stops_one_notebook(course, any_machine, monkeypatch):
+    notebook = course / "source/ps1/spread.ipynb"
+    with monkeypatch.context() as shown:
+        shown.setattr(prepare, "shown_to_students", lambda _modules: [course.parent])
+        with pytest.raises(CourseError, match=r"^The course \(.*which student code can read"):
+            nbjudge.grade_notebook(notebook, course)
+    checks = course / "checks/spread.py"
+    checks.write_text(checks.read_text().replace("points=", "points=1 + "))
+    with pytest.raises(CourseError, match="make the two agree"):
+        nbjudge.grade_notebook(notebook, course)
 
 
 def test_public_names_are_there_and_others_are_not():

@@ -11,8 +11,12 @@ from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, answered, hand_in, make_course
 from traitlets.config import Config
 
-from nbjudge.nbgrader_hooks import preprocessors as settings
-from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, protected_paths
+from nbjudge.course.course import Course
+from nbjudge.course.folders import folders_of
+from nbjudge.errors import CourseError
+from nbjudge.grading import prepare as settings
+from nbjudge.grading.prepare import prepare, protected_paths
+from nbjudge.settings import GradingSettings
 
 SHOWN = Path(sysconfig.get_path("purelib"))  # nothing is written there
 
@@ -36,16 +40,21 @@ def config_of(root: Path, **course: str) -> Config:
 
 def places_of(root: Path, config: Config | None = None) -> list[tuple[str, Path]]:
     config = config or config_of(root)
-    return protected_paths(CourseDirectory(config=config), config)
+    return protected_paths(course_of(config), config)
+
+
+def course_of(config: Config) -> Course:
+    coursedir = CourseDirectory(config=config)
+    return Course(Path(coursedir.root), folders_of(coursedir))
 
 
 def refusal_of(root: Path, config: Config | None = None) -> str:
     """What is said instead of grading; nothing where there is no reason not to."""
     config = config or config_of(root)
     try:
-        RunAndJudge(config=config).refuse_readable_paths(CourseDirectory(config=config))
-    except SystemExit as stop:
-        return str(stop)
+        prepare(course_of(config), GradingSettings(config=config))
+    except CourseError as refused:
+        return str(refused)
     return ""
 
 
@@ -89,7 +98,7 @@ def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, val
     config = config_of(root)
     config[section][name] = value
     message = refusal_of(root, config)
-    assert message.startswith(f"Nothing was graded. {what} (")
+    assert message.startswith(f"{what} (")
     assert "which student code can read in the sandbox: move it to a folder outside of it." in message
     config.RunAndJudge.sandbox = False
     assert refusal_of(root, config) == ""
@@ -102,7 +111,7 @@ def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
     assert refusal_of(root) == ""
     (tmp_path / "packages" / "submitted").mkdir()
     (root / "submitted").symlink_to(tmp_path / "packages" / "submitted")
-    assert refusal_of(root).startswith("Nothing was graded. The course's folder submitted (")
+    assert refusal_of(root).startswith("The course's folder submitted (")
 
 
 @pytest.mark.integration

@@ -18,7 +18,6 @@ from attention_lab.maintain.demo.table import legend, print_closing, table_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Assignment
-from nbjudge.nbgrader_hooks.preprocessors import NO_SANDBOX
 from nbjudge.sandbox.bubblewrap import refusal
 
 SEED = 42  # the same class every time
@@ -33,8 +32,6 @@ def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool 
     reason = refusal() if sandbox else None
     if reason is not None:
         raise CourseError(f"{reason} Or go on without it: attention-lab demo --no-sandbox.")
-    if not sandbox:
-        console.print(Text(NO_SANDBOX, style="bold red"))
     with console.status(f"Inventing {students} students …"):
         lesson = fresh_course(lesson)
         hand_ins = Writer(material_of(lesson, read_release(lesson)), SEED).hand_ins(students)

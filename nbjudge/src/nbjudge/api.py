@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import find_course
-from nbjudge.errors import CourseError, SandboxError
+from nbjudge.course.course import Course, find_course
+from nbjudge.errors import CourseError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import make_job, notebook_from_json, run_job
+from nbjudge.grading.prepare import prepare, refuse_problems
 from nbjudge.judge.verdict import Verdict
 from nbjudge.nbgrader_hooks.preprocessors import template_of
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
-from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import SubmissionFolder
+from nbjudge.submission.folder import read_handed_in_file
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import read_submission
 
@@ -67,7 +69,8 @@ def grade_notebook(
     Parameters
     ----------
     path
-        The submitted notebook. Files beside it are not read.
+        The submitted notebook. Files beside it are not read. As in a class, a link in the place of the file
+        or of a folder below `submitted/` (elsewhere of the two folders that the file is in) is not followed.
     course
         A folder of the course: one with nbgrader_config.py, or a folder in it.
     assignment
@@ -83,11 +86,17 @@ def grade_notebook(
     Raises
     ------
     CourseError
-        If there is no such course, assignment or file.
+        If there is no such course, assignment or file, if the author must fix the assignment, or if the
+        sandbox would show the course to students.
     SettingsError
         If the course's configuration has an unknown option or value.
     SandboxError
         If there is no sandbox on this machine and the course requires one.
+
+    Warns
+    -----
+    UserWarning
+        About settings of the course that weaken the grading, such as one without the sandbox.
 
     Examples
     --------
@@ -100,20 +109,18 @@ def grade_notebook(
     >>> result.verdicts[0].findings
     ()
     """
-    path = Path(path)
+    path = Path(os.path.abspath(path))
     target = find_course(Path(course)).choose_one(path.stem if assignment is None else assignment)
-    config = read_config(target.course.root)
-    settings = GradingSettings(config=config)
-    reason = refusal() if settings.sandbox else None
-    if reason is not None:
-        raise SandboxError(reason)
+    settings = GradingSettings(config=read_config(target.course.root))
+    for remark in prepare(target.course, settings):
+        warnings.warn(remark, stacklevel=2)
+    refuse_problems([target])
+    form = template_of(target, settings.config)
+    name = f"{target.name}.ipynb"
     try:
-        content = path.read_bytes()
+        submitted = read_handed_in_file(_folder_of(path, target.course), path.name, name)
     except OSError as error:
         raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
-    form = template_of(target, config)
-    name = f"{target.name}.ipynb"
-    submitted = SubmissionFolder(Folder(path.parent), notebooks={name: content})
     submission = read_submission(submitted, name, answer_cells(form))
     merged = merge_submission(form, submission.cells)
     write_record(merged, NotebookRecord(Status.COMPLETED, submission.reason, submission.note))
@@ -125,3 +132,10 @@ def grade_notebook(
     cells = notebook_from_json(result.notebook).cells
     verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]
     return GradedNotebook(called, tuple(verdicts), result.warning, result.seconds)
+
+
+def _folder_of(path: Path, course: Course) -> Folder:
+    """The folder of a file. Below `submitted/`, and elsewhere on two levels, no link is followed."""
+    submitted = course.folders.by_step()["submitted"]
+    base = submitted if path.is_relative_to(submitted) else path.parents[min(2, len(path.parents) - 1)]
+    return Folder(base, str(path.parent.relative_to(base)))

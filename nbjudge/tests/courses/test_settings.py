@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import sys
 
@@ -20,7 +19,7 @@ from nbjudge.errors import SandboxError, SettingsError
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start_process
 from nbjudge.nbgrader_hooks import RunAndJudge
-from nbjudge.settings import SECTIONS, Limits
+from nbjudge.settings import SECTIONS, Limits, execute_remarks
 
 pytestmark = pytest.mark.integration
 
@@ -29,10 +28,8 @@ def limits(**sections) -> Limits:
     return RunAndJudge(config=Config(sections)).limits
 
 
-def remarks(caplog, **sections) -> str:
-    with caplog.at_level(logging.WARNING):
-        RunAndJudge(config=Config(sections), log=logging.getLogger("settings")).refuse_without_sandbox()
-    return caplog.text
+def remarks(**sections) -> str:
+    return "".join(execute_remarks(limits(**sections), Config(sections)))
 
 
 def test_nbgraders_timeout_is_the_limit_of_a_cell():
@@ -53,21 +50,21 @@ def test_a_notebook_may_take_as_long_as_one_cell():
 
 
 @pytest.mark.parametrize("timeout", [None, -1])
-def test_no_limit_is_the_notebooks_and_said(timeout, caplog):
+def test_no_limit_is_the_notebooks_and_said(timeout):
     assert limits(Execute={"timeout": timeout}).cell == Limits().notebook
-    remark = remarks(caplog, Execute={"timeout": timeout})
+    remark = remarks(Execute={"timeout": timeout})
     assert f"c.Execute.timeout = {timeout} sets no limit" in remark and "notebook_seconds" in remark
 
 
-def test_what_has_no_effect_is_named_in_one_sentence(caplog):
+def test_what_has_no_effect_is_named_in_one_sentence():
     execute = {"extra_arguments": ["--x"], "allow_errors": False, "record_timing": False}
-    remark = remarks(caplog, Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
+    remark = remarks(Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
     names = "c.Execute.allow_errors, c.ExecutePreprocessor.error_on_timeout, c.Execute.extra_arguments"
     assert f"nbjudge grades without {names}, because" in remark and "record_timing" not in remark
 
 
-def test_nothing_is_said_of_an_ordinary_configuration(caplog):
-    assert remarks(caplog, Execute={"timeout": 60, "startup_timeout": 90}) == ""
+def test_nothing_is_said_of_an_ordinary_configuration():
+    assert remarks(Execute={"timeout": 60, "startup_timeout": 90}) == ""
 
 
 @pytest.mark.parametrize(

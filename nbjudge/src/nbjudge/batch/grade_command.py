@@ -26,7 +26,7 @@ from nbjudge.batch.workers import (
 from nbjudge.course.configuration import read_config, require_own_step
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
-from nbjudge.errors import CourseError, ExitStatus
+from nbjudge.errors import CourseError, ExitStatus, stop_on_course_error
 from nbjudge.fast_start import no_collection
 
 if TYPE_CHECKING:
@@ -135,10 +135,9 @@ def _workers(
     plan: Plan, course: Course, options: Options, config: Config, console: Console, early: ForkServer | None
 ) -> Workers:
     """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
-    from nbgrader.coursedir import CourseDirectory
-
     from nbjudge.batch.display import print_plain
     from nbjudge.batch.worker_process import pack_assignment
+    from nbjudge.grading.prepare import prepare
     from nbjudge.nbgrader_hooks import RunAndJudge
 
     archive = pack_assignment(course, plan.assignment)
@@ -150,8 +149,9 @@ def _workers(
             raise CourseError(f"--scheduler needs Dask ({error}): pip install 'nbjudge[cluster]'.") from error
         tell = partial(print_plain, console, style="yellow")
         return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
-    judging.refuse_without_sandbox()
-    judging.refuse_readable_paths(CourseDirectory(config=config))
+    with stop_on_course_error("Nothing was graded."):
+        for remark in prepare(course, judging):
+            print_plain(console, remark, "bold yellow")
     count = options.workers or default_worker_count(len(plan.todo))
     workers = LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)
     for assignment in course.assignments_in(plan.assignment):

@@ -42,7 +42,7 @@ def gradebook_url(root: Path, config: Config | None = None) -> str:
 
     Raises CourseError where it cannot be reached.
     """
-    url: str = _course_directory(root, config).db_url
+    url: str = course_directory(root, config).db_url
     refuse_unreachable(url)
     file = sqlite_file(url)
     # nbgrader's commands run in the course's folder, and a file may be named from there.
@@ -51,7 +51,7 @@ def gradebook_url(root: Path, config: Config | None = None) -> str:
 
 def course_id(root: Path) -> str:
     """The id under which a gradebook has this course; empty where the configuration gives none."""
-    return str(_course_directory(root).course_id)
+    return str(course_directory(root).course_id)
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -107,7 +107,8 @@ def _nearest_existing(folder: Path) -> Path:
     return next(place for place in (folder, *folder.parents) if place.exists())
 
 
-def _course_directory(root: Path, config: Config | None = None) -> CourseDirectory:
+def course_directory(root: Path, config: Config | None = None) -> CourseDirectory:
+    """What nbgrader would make of a configuration, or of that of the course's files."""
     config = read_config(root) if config is None else copy.deepcopy(config)
     config.CourseDirectory.root = str(root)
     return CourseDirectory(config=config)

@@ -27,6 +27,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
+from nbjudge.grading.prepare import prepare, refuse_problems
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
@@ -64,7 +65,8 @@ def prepare_run(converter: Any, config: Any) -> None:
         If no submission can be graded; the message says why.
     """
     coursedir = converter.coursedir
-    assignments = course_of(coursedir).assignments_in(coursedir.assignment_id)
+    course = course_of(coursedir)
+    assignments = course.assignments_in(coursedir.assignment_id)
     wanted = [each for each in assignments if coursedir.notebook_id in ("*", each.name)]
     if not wanted:
         return
@@ -76,12 +78,9 @@ def prepare_run(converter: Any, config: Any) -> None:
             reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
             if reason is not None:
                 raise CourseError(reason)
-        for assignment in assignments:
-            if assignment.problems:
-                raise CourseError(assignment.problems[0])
-    if is_here:
-        judging.refuse_without_sandbox()
-        judging.refuse_readable_paths(coursedir)
+            for remark in prepare(course, judging):
+                converter.log.warning(remark)
+        refuse_problems(assignments)
     stop_if_unwritable(coursedir, "Nothing was graded.")
     converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
     if judging.sandbox and is_here:  # it starts while the class is read

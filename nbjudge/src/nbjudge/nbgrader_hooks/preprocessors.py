@@ -10,17 +10,15 @@ from typing import Any
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.coursedir import CourseDirectory
-from nbgrader.exchange.default import Exchange
 from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.assignment_forms import grading_template
-from nbjudge.course.configuration import check_settings, config_folders, read_config
+from nbjudge.course.configuration import check_settings
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
-from nbjudge.course.gradebook import GRADES_ARE_KEPT, sqlite_file
+from nbjudge.course.gradebook import GRADES_ARE_KEPT
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import (
     CourseError,
@@ -35,22 +33,13 @@ from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
-from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
-from nbjudge.settings import GradingSettings, execute_remarks
+from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
-WITHOUT_SANDBOX = (
-    "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
-    "c.RunAndJudge.sandbox = False in nbgrader_config.py)."
-)
-NO_SANDBOX = (
-    "GRADING WITHOUT THE SANDBOX: student code runs as you, and can read and change whatever you can: "
-    "the checks, the solutions, the gradebook."
-)
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 _TEMPLATES: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
@@ -119,37 +108,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
     def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
         return (*assignment.modules, *self.modules)
 
-    def refuse_other_changed_arguments(self, assignment: Assignment) -> None:
-        """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
-        chosen = self.config.get("RunAndJudge", {}).get(
-            "changed_arguments", assignment.course.changed_arguments
-        )
-        if chosen != assignment.course.changed_arguments:
-            raise CourseError(
-                f"RunAndJudge.changed_arguments is {chosen!r} for this run, and in nbgrader_config.py it is "
-                f"{assignment.course.changed_arguments!r}. Set it there: the tutor reads it, too."
-            )
-
-    def refuse_without_sandbox(self) -> None:
-        """No sandbox, no grading, unless that was asked for; then it is said at every run."""
-        reason = refusal() if self.sandbox else None
-        if reason is not None:
-            raise GradingStoppedError(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
-        if not self.sandbox:
-            self.log.warning(NO_SANDBOX)
-        for remark in execute_remarks(self.limits, self.config):
-            self.log.warning(remark)
-
-    def refuse_readable_paths(self, coursedir: CourseDirectory) -> None:
-        """No grading where the sandbox would show the course, its exchange or its settings to students."""
-        if not self.sandbox:
-            return
-        with stop_on_course_error("Nothing was graded."):
-            shown = shown_to_students(self.exposed_modules)
-            reason = readable(protected_paths(coursedir, self.config), shown)
-            if reason is not None:
-                raise CourseError(reason)
-
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
         self._copy_beside(assignment, resources["nbgrader"])
@@ -181,7 +139,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         return graded_notebook, resources
 
     def _job(self, nb: NotebookNode, assignment: Assignment, about: dict[str, str]) -> GradingJob:
-        self.refuse_other_changed_arguments(assignment)
         limits = assignment.limits or self.limits
         # The exporter has read them, with the notebook that is graded.
         files = files_within(self.parent.files_beside, limits.disk // 2)
@@ -208,26 +165,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
         write_small_file(self.parent.handed_in, folder, EXCHANGE_SECRET)
-
-
-def protected_paths(coursedir: Any, config: Config) -> list[tuple[str, Path]]:
-    """Those of the course that nbgrader has open, each with what a person would call it.
-
-    Raises CourseError where a configuration does not load.
-    """
-    root = Path(coursedir.root)
-    paths = [("The course", root)]
-    # Any of the folders may be a link, or lie elsewhere.
-    paths += [(f"The course's folder {step}", path) for step, path in folders_of(coursedir).by_step().items()]
-    gradebook = sqlite_file(coursedir.db_url)
-    if gradebook is not None:
-        paths.append(("The gradebook", root / gradebook))
-    files = (file for folder in config_folders(root) for file in sorted(folder.glob("*_config.*")))
-    paths += [("The configuration", file) for file in files if file.suffix in (".py", ".json")]
-    whole = read_config(root)
-    whole.merge(config)  # such as what the command line says
-    exchange = Exchange(config=whole)
-    return [*paths, ("The exchange", Path(exchange.root)), ("The exchange's cache", Path(exchange.cache))]
 
 
 def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> None:

@@ -29,6 +29,7 @@ from nbjudge.submission.files import (
     Folder,
     entries,
     is_extra_file,
+    is_reached_by_link,
     read_file,
 )
 
@@ -106,6 +107,23 @@ def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> Submissio
     read = _read_notebooks(folder, found, set(notebooks))
     files = _read_extra_files(folder, found)
     return SubmissionFolder(folder, "", found, read, files, _digest(found, read, files))
+
+
+def read_handed_in_file(folder: Folder, file: str, name: str) -> SubmissionFolder:
+    """Read one file as the notebook `name` of a submission; what else is in its folder is not looked at.
+
+    Raises OSError if there is no such file, or the grader may not read it: not the student's fault.
+    """
+    content: bytes | OSError
+    try:
+        content = read_file(folder, file, LARGEST_NOTEBOOK)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, *NOT_THE_STUDENTS):
+            raise
+        if is_reached_by_link(folder):
+            return SubmissionFolder(folder, _obstacle(folder, error))
+        content = error
+    return SubmissionFolder(folder, notebooks={name: content})
 
 
 def notebook_stem(name: str) -> str:
