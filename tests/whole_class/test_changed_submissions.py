@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from nbgrader.api import Gradebook
+from rich.console import Console
+from small_class import DUE
+from tiny_course import succeed
 
 from attention_lab.errors import CourseError
 from nbjudge.batch.changed_submissions import make_plan
+from nbjudge.batch.grade_command import Options, grade_class
+from nbjudge.course.course import Course
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.submission.folder import read_handed_in
 
@@ -21,7 +30,7 @@ LESSON = "01_tiny"
 @pytest.fixture
 def folders(tmp_path: Path) -> CourseFolders:
     (tmp_path / "source" / LESSON).mkdir(parents=True)
-    (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
+    (tmp_path / "source" / LESSON / "tiny.ipynb").write_text('{"cells": [], "nbformat": 4}')
     return CourseFolders(tmp_path)
 
 
@@ -70,6 +79,44 @@ def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
     assert make_plan(folders, LESSON).todo == {"ada": "new"}
 
 
+CELL = '{"cell_type": "code", "source": "1", "metadata": {"nbgrader": {"points": %d}}, "outputs": [%d]}'
+NOTEBOOK = '{"cells": [%s], "nbformat": 4}'
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "changed"),
+    [
+        ("checks/tiny.py", "points = 3", "points = 6", "checks/tiny.py"),
+        ("checks/tiny/double.py", None, "points = 6", "checks/tiny/double.py"),
+        (f"source/{LESSON}/tiny.ipynb", NOTEBOOK % CELL % (3, 1), NOTEBOOK % CELL % (6, 1), None),
+        (f"source/{LESSON}/data.csv", "1", "2", f"source/{LESSON}"),
+        (f"source/{LESSON}/tiny.ipynb", NOTEBOOK % CELL % (3, 1), NOTEBOOK % CELL % (3, 2), ""),
+        ("checks/other.py", "1", "2", ""),
+    ],
+    ids=["checks", "new checks", "points", "data", "outputs", "another's checks"],
+)
+def test_what_an_author_changed_is_said(folders, file, before, after, changed):
+    """Those who were graded before it keep their grade until they are graded again."""
+    path = folders.root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if before is not None:
+        path.write_text(before)
+    (folders.root / "checks").mkdir(exist_ok=True)
+    (tiny,) = Course(folders.root).assignments_in(LESSON)
+    for student in ("ada", "ben", "eve"):
+        hand_in(folders, student)
+        content = graded(folders, student)
+        if student != "eve":  # who was graded by an earlier version, which recorded no such digests
+            content["metadata"]["nbjudge"]["material"] = tiny.material
+        grade(folders, student, content)
+    assert make_plan(folders, LESSON).warning == ""
+    path.write_text(after)
+    named = file if changed is None else changed
+    expected = f"{LESSON}: 2 submissions were graded before {named} changed: `nbjudge grade {LESSON} --force`"
+    assert make_plan(folders, LESSON).warning == (f"{expected} grades them again." if named else "")
+    assert make_plan(folders, LESSON, force=True).warning == ""
+
+
 @pytest.mark.parametrize("written", ['"unfinished"', '"status": "unfinished"'])
 def test_a_student_who_writes_of_unfinished_work_is_graded_once(folders, written):
     hand_in(folders, "ada")
@@ -114,7 +161,7 @@ def test_another_order_of_folders(tmp_path):
         "c.CourseDirectory.submitted_directory = 'in'\n"
     )
     (tmp_path / "source" / LESSON).mkdir(parents=True)
-    (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
+    (tmp_path / "source" / LESSON / "tiny.ipynb").write_text('{"cells": [], "nbformat": 4}')
     (tmp_path / "in" / LESSON / "x-ada").mkdir(parents=True)
     (tmp_path / "in" / LESSON / "bob").mkdir()
     assert make_plan(read_folders(tmp_path), LESSON).todo == {"ada": "new"}
@@ -149,3 +196,36 @@ def test_where_nothing_is_to_be_done_nothing_slow_is_imported(folders):
     run = subprocess.run([sys.executable, "-c", code], cwd=folders.root, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert "all 1 are graded, and unchanged since" in run.stdout
+
+
+def penalised(root: Path, due: datetime | None = None) -> list[str]:
+    """Who has a late penalty in the gradebook, after the due date is moved, if so."""
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        if due is not None:
+            gradebook.update_or_create_assignment(LESSON, duedate=due)
+        submissions = gradebook.assignment_submissions(LESSON)
+        return sorted(each.student.id for each in submissions if each.late_submission_penalty)
+
+
+@pytest.mark.integration
+def test_penalties_follow_a_moved_due_date(graded_one_by_one, tmp_path):
+    """No notebook is run for it, by either command."""
+    root = tmp_path / "course"
+    shutil.copytree(graded_one_by_one, root)
+    before = {file: file.stat().st_mtime_ns for file in (root / "autograded").rglob("*.ipynb")}
+    printed = io.StringIO()
+
+    def grade_again() -> None:
+        grade_class(read_folders(root), LESSON, Options(), Console(file=printed, width=300))
+
+    assert penalised(root) == ["late"]
+    grade_again()
+    assert "11 are graded, and unchanged" in printed.getvalue() and "penalties" not in printed.getvalue()
+    penalised(root, DUE + timedelta(days=1))
+    grade_again()
+    assert "Late penalties follow the dates as they are now, for: late." in printed.getvalue()
+    assert penalised(root) == []
+    penalised(root, DUE - timedelta(days=1))
+    succeed(root, "autograde", LESSON)
+    assert penalised(root) == ["in time", "late"]
+    assert before == {file: file.stat().st_mtime_ns for file in (root / "autograded").rglob("*.ipynb")}

@@ -12,21 +12,40 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from nbjudge.course.configuration import suggestion
+from nbjudge.course.course import open_course
+from nbjudge.course.digests import changed_sentence
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.record.graded_notebook import is_finished, is_same_content
+from nbjudge.record.graded_notebook import changed_material, is_finished, is_same_content
 
 Why = Literal["new", "changed", "again"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do: students with the reason, and how many are graded already."""
+    """What there is to do: students with the reason, and how many are graded already.
+
+    Attributes
+    ----------
+    outdated
+        How many of these were graded before their assignment changed.
+    changed
+        What has changed of it, by path.
+    """
 
     folders: CourseFolders
     assignment: str
     todo: dict[str, Why]
     unchanged: int
+    outdated: int = 0
+    changed: frozenset[str] = frozenset()
+
+    @property
+    def warning(self) -> str:
+        """What to do about outdated grades, as a sentence; empty if there are none."""
+        if not self.outdated:
+            return ""
+        return changed_sentence(self.assignment, self.outdated, self.changed, "nbjudge grade")
 
 
 def make_plan(
@@ -59,7 +78,13 @@ def make_plan(
     notebooks = folders.notebook_names(assignment)
     reasons = {student: _why(folders, assignment, notebooks, student, force) for student in chosen}
     todo = {student: why for student, why in reasons.items() if why is not None}
-    return Plan(folders, assignment, todo, len(chosen) - len(todo))
+    material = {
+        each.name: each.material for each in open_course(folders.root, folders).assignments_in(assignment)
+    }
+    graded = (folders.autograded(student, assignment) for student in chosen if student not in todo)
+    changed = [changed_material(folder, material) for folder in graded]
+    outdated = sum(map(bool, changed))
+    return Plan(folders, assignment, todo, len(chosen) - len(todo), outdated, frozenset().union(*changed))
 
 
 def _is_chosen(student: str, students: str | Collection[str]) -> bool:

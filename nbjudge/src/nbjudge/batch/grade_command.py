@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from nbjudge.batch.workers import (
     preload_workers,
     start_fork_server,
 )
-from nbjudge.course.configuration import read_config, require_own_step
+from nbjudge.course.configuration import has_late_penalties, read_config, require_own_step
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus, stop_on_course_error
@@ -59,7 +60,9 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     """
     plan = make_plan(folders, assignment, options.students, options.force)
     if not plan.todo:
-        console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
+        unchanged = f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."
+        console.print(Text(plan.warning or unchanged), soft_wrap=True)
+        _follow_dates(plan, console)
         return ExitStatus.SUCCESS
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
@@ -70,9 +73,34 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     from nbjudge.batch.display import print_closing_table
 
     print_closing_table(console, plan, results, time.monotonic() - started, stopped)
+    if plan.warning:
+        console.print(Text(plan.warning, style="yellow"), soft_wrap=True)
+    if not stopped:
+        _follow_dates(plan, console)
     if stopped:
         return ExitStatus.INTERRUPTED
     return ExitStatus.PROBLEM if any(graded.problem for graded in results) else ExitStatus.SUCCESS
+
+
+def _follow_dates(plan: Plan, console: Console) -> None:
+    """Bring late penalties up to date, where the course takes any off, and say whose have changed."""
+    config = read_config(plan.folders.root)
+    if not has_late_penalties(config):
+        return
+    from nbjudge.batch.display import print_plain
+    from nbjudge.course.gradebook import course_directory, not_generated_reason
+    from nbjudge.nbgrader_hooks.penalties import update_penalties
+
+    coursedir = course_directory(plan.folders.root, config)
+    coursedir.assignment_id = plan.assignment
+    if not_generated_reason(plan.folders, plan.assignment, config) is not None:
+        return
+    log = logging.getLogger("nbjudge.penalties")
+    log.addHandler(logging.NullHandler())
+    with exclusive_run(plan.folders.root), chdir(plan.folders.root):
+        changed = update_penalties(config, coursedir, log)
+    if changed:
+        print_plain(console, f"Late penalties follow the dates as they are now, for: {', '.join(changed)}.")
 
 
 def grade_plan(

@@ -86,6 +86,13 @@ def require_own_step(config: Config, root: Path) -> None:
         )
 
 
+def has_late_penalties(config: Config) -> bool:
+    """Whether a course sets anything about late penalties; without that nbgrader takes none off."""
+    steps = config.Autograde.get("autograde_preprocessors") or []
+    is_there = any(_last_word(step) == "AssignLatePenalties" for step in steps)
+    return is_there and any(config.get(name) for name in ("AssignLatePenalties", "LateSubmissionPlugin"))
+
+
 def _with_first(first: str, chosen: Any, default: tuple[str, ...]) -> list[Any]:
     preprocessors = chosen if isinstance(chosen, list) else default
     return [first, *(each for each in preprocessors if each != first and _last_word(each) not in REPLACED)]

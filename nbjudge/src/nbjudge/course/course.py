@@ -13,6 +13,7 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.configuration import read_config, suggestion
+from nbjudge.course.digests import material_digests
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.loading import imported_modules, in_folder, load_checks, put_in_order, read_plain_cells
 from nbjudge.course.reference import Notebook
@@ -167,6 +168,11 @@ class Assignment:
         return tuple(sorted(imported_modules(code)))
 
     @cached_property
+    def material(self) -> dict[str, str]:
+        """Digests of what its author has written, by path, see `material_digests`."""
+        return material_digests(self.course.root, self.source_path, self.checks_files)
+
+    @cached_property
     def _checks(self) -> list[Any]:
         """The values that the assignment's checks define or import."""
         # Checks may import the files that the assignment brings along, as its set-up cell does.
@@ -289,7 +295,8 @@ _unchanging: dict[Path, Course] = {}
 
 def _modification_times(folders: CourseFolders) -> dict[str, int]:
     """When each file that a course is loaded from was last changed."""
-    loaded = (folders.source, folders.solution, folders.checks)
+    loaded = (folders.solution, folders.checks)
     files = [file for folder in loaded for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}")]
+    files += [file for file in folders.source.rglob("*") if file.is_file()]  # a notebook's data, too
     files += folders.root.glob("nbgrader_config.*")
     return {str(file): file.stat().st_mtime_ns for file in files}

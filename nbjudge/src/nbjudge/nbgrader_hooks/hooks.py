@@ -24,14 +24,16 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from nbjudge.course.course import Assignment
+from nbjudge.course.digests import changed_sentence
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.prepare import prepare, refuse_problems
+from nbjudge.nbgrader_hooks.penalties import update_penalties
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
-from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
+from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
 
@@ -86,6 +88,9 @@ def prepare_run(converter: Any, config: Any) -> None:
     if judging.sandbox and is_here:  # it starts while the class is read
         current_fork_server(judging.modules_of(wanted[0]), tuple(judging.exposed_modules))
     select_submissions(converter, wanted)
+    if is_here:
+        for student in update_penalties(config, coursedir, converter.log):
+            converter.log.warning("%s: the late penalty follows the dates as they are now.", student)
 
 
 def copy_no_extra_files(converter: Any) -> None:
@@ -148,6 +153,8 @@ def select_submissions(converter: Any, assignments: Sequence[Assignment]) -> Non
     """
     coursedir, names = converter.coursedir, [assignment.name for assignment in assignments]
     folder, folders = assignments[0].folder, folders_of(coursedir)
+    material = {assignment.name: assignment.material for assignment in assignments}
+    changed: list[set[str]] = []
     refused = {}
     converter.assignments = {}
     for student in _chosen_students(coursedir, getattr(converter, "only", None)):
@@ -159,6 +166,11 @@ def select_submissions(converter: Any, assignments: Sequence[Assignment]) -> Non
             converter.assignments[str(submitted)] = [str(submitted / f"{name}.ipynb") for name in names]
         if remove_unfinished(folders.autograded(student, folder), names, coursedir.notebook_id == "*"):
             converter.log.warning(GRADED_AGAIN, student)
+        changed += filter(None, [changed_material(folders.autograded(student, folder), material)])
+    # What the coordinator grades was chosen by it.
+    if changed and not converter.force and getattr(converter, "executor", None) is None:
+        everything = set().union(*changed)
+        converter.log.warning(changed_sentence(folder, len(changed), everything, "nbgrader autograde"))
     regrade_changed(converter, [f"{name}.ipynb" for name in names])
     if refused:
         fail_after_grading(converter, list(refused.values()))

@@ -69,7 +69,8 @@ class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
         merged = merge_submission(template_of(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
         record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
-        write_record(merged, replace(record, digest=resources["nbjudge_digest"]))
+        digest = resources["nbjudge_digest"]
+        write_record(merged, replace(record, digest=digest, material=assignment.material))
         sentence = submission.reason or submission.note
         if sentence:
             self.log.warning("%s: %s", student, sentence)

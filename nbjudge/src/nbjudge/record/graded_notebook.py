@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ class NotebookRecord:
         How long grading took; None if it was not measured.
     digest
         The digest of the submission that was graded.
+    material
+        The digests of what the author had written when it was graded, by path; empty if none were recorded.
     """
 
     status: graded_cell.Status = graded_cell.Status.COMPLETED
@@ -53,6 +55,7 @@ class NotebookRecord:
     note: str = ""
     seconds: float | None = None
     digest: str = ""
+    material: Mapping[str, str] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, Any]:
         """The record as JSON data for the metadata of the notebook."""
@@ -67,6 +70,7 @@ class NotebookRecord:
             str(data.get("note") or ""),
             _read_seconds(data.get("seconds")),
             str(data.get("digest") or ""),
+            _read_digests(data.get("material")),
         )
 
 
@@ -184,6 +188,24 @@ def recorded_digest(notebook: Path) -> str:
     return "" if record is None else record.digest
 
 
+def changed_material(graded: Path, material: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """The paths of what the author changed, added or removed since a submission was graded.
+
+    Parameters
+    ----------
+    graded
+        The folder of its graded notebooks.
+    material
+        The digests of what is there now (`Assignment.material`), by the names of the assignment's notebooks.
+    """
+    changed = set[str]()
+    for name, digests in material.items():
+        record = _read_record_only(graded / f"{name}.ipynb")
+        if record is not None and record.material:  # neither of an earlier version nor of another grader
+            changed |= {path for path, _ in record.material.items() ^ digests.items()}
+    return changed
+
+
 def is_same_content(submitted: Folder, graded: Path, notebooks: Collection[str]) -> bool | None:
     """Compare a submission with the digest recorded when it was graded; timestamps do not count.
 
@@ -234,6 +256,10 @@ def _cell(cell: dict[str, Any]) -> GradedCell:
 
 def _read_seconds(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and 0 <= value < math.inf else None
+
+
+def _read_digests(value: Any) -> dict[str, str]:
+    return {name: str(digest) for name, digest in value.items()} if isinstance(value, dict) else {}
 
 
 def _read_record_only(notebook: Path) -> NotebookRecord | None:

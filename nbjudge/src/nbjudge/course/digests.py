@@ -1,0 +1,60 @@
+"""What an author writes for an assignment, as digests: whether it has changed since a notebook was graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from nbjudge.course.loading import read_plain_cells
+from nbjudge.plain_text import first_few
+from nbjudge.submission.files import plain_file_names
+
+LENGTH = 16  # of the hexadecimal digits: nobody is to be deceived by equal ones
+
+
+def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[str, str]:
+    """Digests of what the points of a notebook depend on besides the submission.
+
+    Parameters
+    ----------
+    root
+        The folder of the course.
+    source
+        The source notebook; its outputs do not count.
+    checks
+        The files and folders of its checks.
+
+    Returns
+    -------
+    dict
+        By path in the course: the source notebook, each file of checks, and, under the name of their folder,
+        the files beside the notebook.
+    """
+    cells = [(c.cell_type, c.source, dict(c.marks), list(c.tags)) for c in read_plain_cells(source)]
+    contents = {source: json.dumps(cells, sort_keys=True).encode()}
+    for path in checks:
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        contents |= {file: file.read_bytes() for file in files}
+    beside = b"".join(_parts(source.parent))
+    if beside:
+        contents[source.parent] = beside
+    return {
+        os.path.relpath(path, root): hashlib.sha256(content).hexdigest()[:LENGTH]
+        for path, content in contents.items()
+    }
+
+
+def changed_sentence(assignment: str, students: int, changed: Collection[str], command: str) -> str:
+    """Say that work was graded before its author changed these files, and which command grades it again."""
+    were = "1 submission was" if students == 1 else f"{students} submissions were"
+    again = f"`{command} {shlex.quote(assignment)} --force` grades {'it' if students == 1 else 'them'} again."
+    return f"{assignment}: {were} graded before {first_few(sorted(changed))} changed: {again}"
+
+
+def _parts(folder: Path) -> Iterator[bytes]:
+    for name in sorted(plain_file_names(folder)):
+        yield os.fsencode(name) + hashlib.sha256((folder / name).read_bytes()).digest()
