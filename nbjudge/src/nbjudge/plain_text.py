@@ -43,6 +43,11 @@ def first_few(parts: Sequence[str], between: str = ", ") -> str:
     return between.join(parts[:MOST_LISTED]) + more
 
 
+def cell_label(position: int, source: str) -> str:
+    """What an author finds a cell by, whom Jupyter shows no ids: its position, from 1, and its first line."""
+    return f"cell {position} (“{plain_line(source.strip().partition(chr(10))[0], LONGEST_NAME)}”)"
+
+
 def plain_line(text: str, longest: int = LONGEST_WORDS) -> str:
     """Foreign text on one line, without control characters."""
     line = " ".join(plain_lines(text[: 4 * longest]).split())

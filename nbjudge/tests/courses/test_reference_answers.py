@@ -42,7 +42,7 @@ def test_checks_in_numpy_and_pandas_are_tried_in_a_notebook_without_ids(tmp_path
 def test_visible_tests_are_tried_in_a_notebook_without_ids(tmp_path):
     root = make_old_course(tmp_path / "old")
     shown = io.StringIO()
-    with pytest.raises(CourseError, match=r"The cell “slow = .*” of .*weather.ipynb stops with RuntimeError"):
+    with pytest.raises(CourseError, match=r"weather.ipynb: cell 7 .“slow = .*”. stops with Runtime"):
         show_visible(open_course(root), "*", Console(file=shown, width=120))
     path = root / "source" / "week1" / "weather.ipynb"
     notebook = nbformat.read(path, as_version=4)
@@ -115,10 +115,13 @@ def test_magics_and_future_imports_are_as_in_a_kernel(tmp_path):
     [
         (["import nosuchpackage as nsp", "def answer():\n    return nsp.x"], "Install 'nosuchpackage' where"),
         (["offset = open('data.txt').read()", ANSWER], "Put the file into "),
-        (["offset = one + 1", ANSWER], "the cell “offset = one + 1” of "),
+        (["offset = one + 1", ANSWER], "cell 1 (“offset = one + 1”) of "),
         (["offset = 1 / 0", ANSWER], "stops with ZeroDivisionError: division by zero. Fix that cell"),
         (["x = 1"], "plain.ipynb defines it: give the answer cell's function or class that name."),
-        ([("def answer(x)\n    return x", "answer")], "These cells are no Python: “answer” (expected ':'"),
+        (
+            [("def answer(x)\n    return x", "answer")],
+            "These cells are no Python: cell 1 (“def answer(x)”): expected ':'",
+        ),
     ],
     ids=["package", "file", "name", "error", "nothing", "syntax"],
 )

@@ -25,12 +25,11 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.cell_metadata import LEFT_OUT_TAG
 from nbjudge.errors import CourseError
 from nbjudge.parsing import parsed
-from nbjudge.plain_text import plain_line
+from nbjudge.plain_text import cell_label
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-LONGEST_LABEL = 60  # characters
 # Cell magics whose body is Python that defines names like any other cell.
 TRANSPARENT = ("time", "capture", "prun", "debug")
 _CELL_MAGIC = re.compile(r"\A\s*%%(\w*)[^\n]*\n?")
@@ -45,6 +44,7 @@ class PlainCell:
     source: str
     marks: Mapping[str, Any]  # nbgrader's
     tags: Collection[str] = ()  # Jupyter's
+    position: int = 1  # in the notebook
 
     @property
     def is_left_out(self) -> bool:
@@ -58,8 +58,8 @@ class PlainCell:
 
     @property
     def label(self) -> str:
-        """What its author finds it by: nbgrader's id, or else its first line."""
-        return self.name or plain_line(self.source.strip().partition("\n")[0], LONGEST_LABEL)
+        """What its author finds it by."""
+        return cell_label(self.position, self.source)
 
 
 def read_plain_cells(path: Path) -> list[PlainCell]:
@@ -88,18 +88,19 @@ def read_plain_cells(path: Path) -> list[PlainCell]:
     if cells is None:  # an older format, or no notebook at all, which nbformat says best
         cells = read_notebook(path).cells
     try:
-        return [_plain_cell(cell) for cell in cells]
+        return [_plain_cell(cell, position) for position, cell in enumerate(cells, 1)]
     except (KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path} cannot be read as a notebook ({error!r}): restore it.") from error
 
 
-def _plain_cell(cell: Mapping[str, Any]) -> PlainCell:
+def _plain_cell(cell: Mapping[str, Any], position: int) -> PlainCell:
     metadata = cell.get("metadata", {})
     return PlainCell(
         cell["cell_type"],
         "".join(cell["source"]),
         metadata.get("nbgrader", {}),
         metadata.get("tags", []),
+        position,
     )
 
 

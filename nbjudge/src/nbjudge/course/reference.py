@@ -22,7 +22,7 @@ from nbjudge.errors import CourseError
 from nbjudge.parsing import compiled, global_names, parsed
 
 NOT_LOADED = "The reference answer `{name}` cannot be loaded: {reason}"
-STOPS = "the cell “{cell}” of {path} stops with {error}. {advice}"
+STOPS = "{cell} of {path} stops with {error}. {advice}"
 CHECK = "check"  # what asks the judge, which asks for the reference
 _BUILTINS = frozenset(vars(builtins))
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -122,7 +122,7 @@ class Notebook:
 
     def _nothing_defines(self, name: str) -> str:
         sentence = f"no cell of {self.path} defines it: give the answer cell's function or class that name."
-        unreadable = [f"“{cell.label}” ({error})" for cell, error in self._unreadable]
+        unreadable = [f"{cell.label}: {error}" for cell, error in self._unreadable]
         if unreadable:
             sentence += f" These cells are no Python: {', '.join(unreadable)}."
         return f"{sentence} {self._advice}".rstrip()

@@ -195,7 +195,7 @@ def _chosen(course: Course, name: str) -> list[tuple[Assignment, Exercise]]:
 def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> RenderableType:
     """The groups by number, and a row for each answer; of a single answer what its student reads, too."""
     on = "" if seeds == 1 else f" on {seeds} seeds; a number says on how many a group caught it"
-    table = Table(title=f"{exercise.name}{on}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     table.add_column("answer", overflow="fold")
     for number in range(1, len(exercise.groups) + 1):
@@ -203,7 +203,10 @@ def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> Rendera
     for trial in trials:
         cells = [_cell(trial.agrees(index), len(trial.verdicts)) for index in range(len(exercise.groups))]
         table.add_row(trial.kind, trial.name, *cells, style="red" if trial.problem else "")
-    return Group(table, *_groups(exercise), "", *(_what_is_read(trials[0]) if len(trials) == 1 else ()))
+    title = Text(f"{exercise.name}{on}", style="italic")  # a table's own title has the table's width
+    return Group(
+        title, table, *_groups(exercise), "", *(_what_is_read(trials[0]) if len(trials) == 1 else ())
+    )
 
 
 def _groups(exercise: Exercise) -> Iterator[str]:

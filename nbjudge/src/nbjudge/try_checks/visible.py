@@ -74,7 +74,7 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
     regions, folder = Regions.of(read_config(assignment.course.root)), assignment.source_path.parent
     answers = {name: answers_of_exercise(assignment, assignment.exercises[name]) for name in judged.values()}
     space, tried = vars(ModuleType("__main__")) | loading.kernel_names(), list[VisibleTests]()
-    with loading.in_folder(folder), loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
+    with loading.in_folder(folder), loading.without_windows(), _silence():
         for cell in loading.read_plain_cells(assignment.source_path):
             if cell.cell_type != "code" or cell.is_left_out:
                 continue
@@ -85,6 +85,13 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
                 test, _ = regions.without_hidden_tests(cell.source)
                 tried.append(_tried(name, answers[name], test, space))
     return tried
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Show nothing of what cells and tests print; some print a traceback of their own."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
 
 
 def _tried(name: str, answers: Sequence[Answer], test: str, space: dict[str, Any]) -> VisibleTests:
@@ -128,8 +135,8 @@ def _run_given(assignment: Assignment, cell: loading.PlainCell, space: dict[str,
     message = _run(cell.source, space)
     if message and MAY_FAIL not in cell.tags:
         raise CourseError(
-            f"The cell “{cell.label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
-            f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
+            f"{assignment.source_path}: {cell.label} stops with {message}. Fix it, or give it Jupyter's tag "
+            f"`{MAY_FAIL}` if it shows an error on purpose."
         )
 
 
