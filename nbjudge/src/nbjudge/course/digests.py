@@ -13,7 +13,7 @@ from nbjudge.course.loading import read_plain_cells
 from nbjudge.plain_text import first_few
 from nbjudge.submission.files import plain_file_names
 
-LENGTH = 16  # of the hexadecimal digits: nobody is to be deceived by equal ones
+LENGTH = 16  # of the hexadecimal digits; no one gains by two that are equal
 
 
 def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[str, str]:
@@ -39,9 +39,9 @@ def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[s
     for path in checks:
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         contents |= {file: file.read_bytes() for file in files}
-    beside = b"".join(_parts(source.parent))
-    if beside:
-        contents[source.parent] = beside
+    extra = b"".join(_parts(source.parent))
+    if extra:
+        contents[source.parent] = extra
     return {
         os.path.relpath(path, root): hashlib.sha256(content).hexdigest()[:LENGTH]
         for path, content in contents.items()
@@ -51,8 +51,9 @@ def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[s
 def changed_sentence(assignment: str, students: int, changed: Collection[str], command: str) -> str:
     """Say that work was graded before its author changed these files, and which command grades it again."""
     were = "1 submission was" if students == 1 else f"{students} submissions were"
-    again = f"`{command} {shlex.quote(assignment)} --force` grades {'it' if students == 1 else 'them'} again."
-    return f"{assignment}: {were} graded before {first_few(sorted(changed))} changed: {again}"
+    before = f"graded before {first_few(sorted(changed))} changed"
+    it = "it" if students == 1 else "them"
+    return f"{assignment}: {were} {before}: `{command} {shlex.quote(assignment)} --force` grades {it} again."
 
 
 def _parts(folder: Path) -> Iterator[bytes]:

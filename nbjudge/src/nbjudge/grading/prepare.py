@@ -38,7 +38,7 @@ def prepare(course: Course, settings: GradingSettings) -> list[str]:
     Returns
     -------
     list of str
-        What whoever grades should know, one or two sentences each.
+        What the person who grades should know, one or two sentences each.
 
     Raises
     ------
