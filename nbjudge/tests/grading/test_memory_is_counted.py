@@ -1,5 +1,9 @@
 """An adapter counts what an answer holds and multiplies, in a kernel that has nothing of the judge's."""
 
+import _thread
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +20,7 @@ LENGTH, WIDTH = 200, 4
 MATRIX = 4 * LENGTH**2  # bytes
 table = Exercise("table", results=("sums",))
 saved = []
+tqdm = pytest.importorskip("tqdm")  # has a thread of its own
 
 
 @table.group("the numbers", points=1)
@@ -185,3 +190,66 @@ def test_a_profiler_of_the_answer_hides_nothing():
             return at_once(rows, columns)
 
     assert grade_answer(hidden)[0].points == 2
+
+
+POOL, MONITORS = ThreadPoolExecutor(1), []
+
+
+def in_a_thread(rows, columns):
+    result = []
+    thread = threading.Thread(target=lambda: result.append(at_once(rows, columns)))
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def in_a_thread_that_threading_does_not_know(rows, columns):
+    result, done = [], threading.Lock()
+    done.acquire()
+    _thread.start_new_thread(lambda: (result.append(at_once(rows, columns)), done.release()), ())
+    done.acquire()
+    return result[0]
+
+
+def in_a_pool_that_was_there(rows, columns):
+    return POOL.submit(at_once, rows, columns).result()
+
+
+@pytest.mark.parametrize(
+    "answer", [in_a_thread, in_a_thread_that_threading_does_not_know, in_a_pool_that_was_there]
+)
+def test_what_other_threads_do_is_not_measured(answer):
+    """The memory and the products of another Python thread are in no count: both groups are lost."""
+    POOL.submit(int).result()
+    verdict, _ = grade_answer(answer)
+    assert verdict.points == 1
+    assert "another thread" in verdict.findings[0].sentence
+
+
+def with_a_progress_bar(rows, columns):
+    MONITORS.append(tqdm.TMonitor(tqdm.tqdm, 10))
+    return row_by_row(rows, columns)
+
+
+def with_a_backward_pass(rows, columns):
+    with torch.enable_grad():
+        rows.clone().requires_grad_().sum().backward()
+    return row_by_row(rows, columns)
+
+
+def beside_an_idle_thread(rows, columns):
+    if torch.is_grad_enabled():  # measured calls have no gradients
+        POOL.submit(int).result()
+    return row_by_row(rows, columns)
+
+
+@pytest.mark.parametrize("answer", [with_a_progress_bar, with_a_backward_pass, beside_an_idle_thread])
+def test_threads_of_libraries_cost_nothing(answer):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert grade_answer(answer)[0].points == 3
+    finally:
+        torch.set_num_threads(threads)
+        while MONITORS:
+            MONITORS.pop().exit()

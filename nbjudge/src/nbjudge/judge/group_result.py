@@ -21,6 +21,7 @@ from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.protocol import Answer, answers_of
 from nbjudge.probe.compiled import FOREIGN_CODE
 from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
+from nbjudge.probe.threads import ANOTHER_THREAD
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack
 
@@ -28,6 +29,9 @@ UNSEEN = {
     ANOTHER_PROCESS: "hands its work to another process, whose steps cannot be seen: compute it here.",
     FOREIGN_CODE: "calls compiled code through `ctypes`, whose steps cannot be seen: compute it in Python.",
 }
+UNCOUNTED = (
+    "hands its work to another thread, where memory and products are not counted: compute it without threads."
+)
 
 
 def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Finding | None:
@@ -39,7 +43,9 @@ def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Findin
     else:
         step, name = forbidden
         what = f"runs {step.called} (`{name}`), and this is the step you are asked to write."
-    return Finding(f"`{exercise.name}` {what}", mistake=FORBIDDEN) if what is not None else None
+    if what is not None:
+        return Finding(f"`{exercise.name}` {what}", mistake=FORBIDDEN)
+    return Finding(f"`{exercise.name}` {UNCOUNTED}") if ANOTHER_THREAD in ran else None
 
 
 def forbidden_step(steps: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:

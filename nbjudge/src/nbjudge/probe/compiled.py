@@ -41,9 +41,14 @@ def used_by_a_library() -> bool:
     file = frame.f_code.co_filename
     return (
         file.startswith((_STANDARD_LIBRARY, "<frozen importlib", _OWN_FILE))
-        or any(packages in file for packages in _PACKAGES)
+        or is_installed(file)
         or str(frame.f_globals.get("__name__")).startswith(COMPILERS)
     )
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file of code is one of the installed packages'."""
+    return any(packages in file for packages in _PACKAGES)
 
 
 class ForeignFunctions(Watcher):

@@ -20,6 +20,7 @@ from nbjudge.probe.compiled import (
     used_by_a_library,
 )
 from nbjudge.probe.processes import OtherProcesses
+from nbjudge.probe.threads import OtherThreads
 from nbjudge.probe.watching import WATCHERS, WatchedCalls, WatchedFunctions, Watcher
 
 ANOTHER_PROCESS = "another process"
@@ -71,6 +72,10 @@ class Recording:
     def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
         """While the student's code answers; with `differentiating` in a backward pass of the judge's."""
         return _AnswerContext(self, differentiating)
+
+    def other_threads(self) -> OtherThreads:
+        """What tells whether they take part in a call that is measured from now on."""
+        return OtherThreads()
 
     def taken(self) -> set[str]:
         """What has been noted since the last time."""

@@ -24,6 +24,7 @@ from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
 from nbjudge.probe.calls import Call, RawAnswer
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import Recording
+from nbjudge.probe.threads import ANOTHER_THREAD, OtherThreads
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
@@ -46,6 +47,9 @@ class NoRecording:
 
     def aside(self) -> AbstractContextManager[Any]:
         return nullcontext()
+
+    def other_threads(self) -> OtherThreads | None:
+        return None
 
     def taken(self) -> set[str]:
         return set()
@@ -80,9 +84,10 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
     request = unpack(text, with_code=True)
     with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
         function = namespace.get(request["target"])
-        watched_calls = request["watched_calls"]
-        with Recording(watched_calls) if watched_calls and callable(function) else NoRecording() as recording:
-            answers = _answers(function, request["calls"], recording)
+        calls, watched_calls = request["calls"], request["watched_calls"]
+        is_recorded = watched_calls or any(call.get("measure") is not None for call in calls)
+        with Recording(watched_calls) if is_recorded and callable(function) else NoRecording() as recording:
+            answers = _answers(function, calls, recording)
             packed = pack(answers)
             ran_while_packing = recording.taken()  # while it was packed
     for answer in answers if ran_while_packing else ():
@@ -104,7 +109,7 @@ def _answers(function: Any, calls: list[Call], recording: Recording | NoRecordin
     answers: list[RawAnswer] = []
     for call in calls:
         answers.append(_answer(function, call, recording))
-        answers[-1]["ran"] = sorted(recording.taken())
+        answers[-1]["ran"] = sorted({*answers[-1].get("ran", ()), *recording.taken()})
         if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
             break  # the judge has lost patience
     return answers
@@ -126,6 +131,7 @@ def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoR
             if call.get("through") is not None:
                 function = make(call["through"])(function)
             measure = None if call.get("measure") is None else make(call["measure"])
+            threads = None if measure is None else recording.other_threads()
         with recording.answering():
             # To measure may take a second call, which must not meet what the first one has changed.
             further = (copy_value(sent) for _ in itertools.count())
@@ -135,6 +141,8 @@ def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoR
                 value = value_of_call()
             else:
                 value, answer["measured"] = measure(value_of_call)
+                with recording.aside():
+                    answer["ran"] = [ANOTHER_THREAD] if threads is not None and threads.took_part() else []
             # What comes later, in a hook, a thread or another call, is no answer any more.
             answer["value"] = _snapshot(value)
         if cotangents is not None:
