@@ -1,4 +1,4 @@
-"""Build `answers.jsonl.xz`: the course's right and wrong answers and mutations of the references, validated."""
+"""Build `answers.jsonl.xz`: right and wrong answers of the course and mutations of references, validated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers with arrays of texts of which one is long: numpy makes all others as long, a thousand times over."""
+"""Answers with arrays of texts of which one is long: numpy makes all others as long."""
 
 from attack import FORGED_REPLIES, IMPATIENT, wrong
 
