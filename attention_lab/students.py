@@ -3,13 +3,15 @@
 A module that is not named here stays with the instructor, a new one as well.
 """
 
+from pathlib import Path
+
 # What lessons import.
 LESSON_MODULES = (
     "corpus",
     "encoder",
     "examples",
     "heads",
-    *(f"lesson_{number:02}" for number in range(1, 14)),
+    *sorted(folder.name for folder in Path(__file__).parent.glob("lesson_[0-9]*")),
     "memory",
     "plots",
     "sliders",
