@@ -50,7 +50,7 @@ def grading_template(
     """
     later = (preprocessors.SaveCells, *CLEAR_FOR_STUDENTS)
     notebook = _converted(GenerateAssignment, source, config, folder, without=later)
-    given = _converted(GenerateAssignment, notebook, config, folder, only=CLEAR_FOR_STUDENTS)
+    given = without_hidden_regions(notebook, config)
     clear = preprocessors.ClearHiddenTests(config=config)
     for cell, handed_out in zip(notebook.cells, given.cells, strict=True):
         exercise = judged.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
@@ -68,6 +68,11 @@ def grading_template(
         if handed_out.source != cell.source:
             mark_released(cell, handed_out.source)
     return notebook
+
+
+def without_hidden_regions(form: NotebookNode, config: Config) -> NotebookNode:
+    """A grading template as students have it: without hidden tests and mark schemes."""
+    return _converted(GenerateAssignment, form, config, only=CLEAR_FOR_STUDENTS)
 
 
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:

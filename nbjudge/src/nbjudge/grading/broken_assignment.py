@@ -7,12 +7,13 @@ the points of a test: the instructor learns of it first, and no student gets 0 f
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_written_by_student, nbgrader_metadata
@@ -61,6 +62,7 @@ def warn_of_broken_assignment(
     seed: int,
     environment: KernelEnvironment,
     despite: bool,
+    files: Mapping[str, bytes],
 ) -> str:
     """Look into the failing cells of a graded notebook that are the assignment's own.
 
@@ -78,6 +80,8 @@ def warn_of_broken_assignment(
         Where the kernels run.
     despite
         Whether to grade although the solution loses points.
+    files
+        What was beside the notebook. The assignment's other notebooks among them get the solution's answers.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def warn_of_broken_assignment(
     key = (assignment.source_path, assignment.source_path.stat().st_mtime_ns, environment)
     if key not in _known:
         try:
-            _known[key] = _grade_solution(graded, assignment, seed, environment)
+            _known[key] = _grade_solution(graded, assignment, seed, environment, files)
         except SandboxError:
             return ""  # a missing kernel says nothing about the assignment and costs no student a point
     run = _known[key]
@@ -111,23 +115,37 @@ def warn_of_broken_assignment(
 
 
 def _grade_solution(
-    graded: NotebookNode, assignment: Assignment, seed: int, environment: KernelEnvironment
+    graded: NotebookNode,
+    assignment: Assignment,
+    seed: int,
+    environment: KernelEnvironment,
+    files: Mapping[str, bytes],
 ) -> SolutionRun:
-    answers = {cell_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
-    solution = copy.deepcopy(graded)
-    solution.cells = copy.deepcopy(cells_of_assignment(graded))
-    for cell in solution.cells:
-        if cell.cell_type == "code":
-            cell.outputs = []
-            if is_written_by_student(cell):
-                cell.source = answers.get(cell_name(cell), cell.source)
+    solution = _solved(graded, assignment)
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         copy_plain_files(assignment.source_path.parent, Path(folder))
+        for other in assignment.course.assignments_in(assignment.folder):
+            if (content := files.get(other.source_path.name)) is not None:
+                solved = _solved(nbformat.reads(content.decode(), as_version=4), other)
+                nbformat.write(solved, Path(folder, other.source_path.name))
         grade(solution, assignment, Path(folder), seed, environment)
     # What is too slow, or dies, says nothing of the cells behind it.
     ran = takewhile(lambda cell: read_cell_status(cell) is Status.COMPLETED, solution.cells)
     failures = failed_given_cells(ran)
     return SolutionRun(failures, tuple(cell_name(cell) for cell in solution.cells if _loses_points(cell)))
+
+
+def _solved(merged: NotebookNode, assignment: Assignment) -> NotebookNode:
+    """The assignment's own cells of a merged notebook, with the answers of the solution and no outputs."""
+    answers = {cell_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
+    solution = copy.deepcopy(merged)
+    solution.cells = cells_of_assignment(solution)
+    for cell in solution.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            if is_written_by_student(cell):
+                cell.source = answers.get(cell_name(cell), cell.source)
+    return solution
 
 
 def _loses_points(cell: NotebookNode) -> bool:

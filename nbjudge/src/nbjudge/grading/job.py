@@ -129,7 +129,13 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
             verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment, costs)
             if failed := failed_given_cells(cells_of_assignment(notebook)):
                 assignment_warning = warn_of_broken_assignment(
-                    notebook, failed, assignment, job.seed, job.environment, job.grade_despite_failing_cells
+                    notebook,
+                    failed,
+                    assignment,
+                    job.seed,
+                    job.environment,
+                    job.grade_despite_failing_cells,
+                    job.files,
                 )
         except SandboxError as error:
             _check_that_kernels_start(job.environment)

@@ -35,7 +35,7 @@ from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, write_replacing
-from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_within
+from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
 
@@ -140,11 +140,16 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         return graded_notebook, resources
 
     def _job(self, nb: NotebookNode, assignment: Assignment, about: dict[str, str]) -> GradingJob:
-        limits = assignment.limits or self.limits
-        # The exporter has read them, with the notebook that is graded.
-        files = files_within(self.parent.files_beside, limits.disk // 2)
         excluded = self.parent.parent.exclude_overwriting.get(about["assignment"], [])
-        return make_job(nb, assignment, self, about["student"], files, tuple(excluded))
+        return make_job(
+            # The exporter has read the files, with the notebook that is graded.
+            nb,
+            assignment,
+            self,
+            about["student"],
+            self.parent.files_beside,
+            tuple(excluded),
+        )
 
     def _warn_once(self, warning: str) -> None:
         """Log what is true for the whole class: the exporter lives as long as nbgrader's run over it."""

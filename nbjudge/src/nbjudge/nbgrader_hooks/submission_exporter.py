@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,15 @@ from nbformat.v4.rwbase import split_lines, strip_transient
 from traitlets import Bool
 from traitlets.log import get_logger
 
-from nbjudge.course.assignment_forms import answer_cells
+from nbjudge.course.assignment_forms import answer_cells, without_hidden_regions
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks import hooks
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of, template_of
 from nbjudge.plain_text import keep_plain
-from nbjudge.submission.files import plain_file_names
+from nbjudge.settings import GradingSettings
+from nbjudge.submission.files import ALL_EXTRA_FILES, plain_file_names
 from nbjudge.submission.folder import (
     OUT_OF_REACH,
     OutOfReachError,
@@ -31,6 +33,7 @@ from nbjudge.submission.folder import (
     files_beside,
     read_handed_in,
 )
+from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import contents_of, read_submission
 
 NO_NOTEBOOKS = "No notebooks were matched by"
@@ -132,10 +135,26 @@ class SubmissionExporter(NotebookExporter):
         submission = read_submission(handed_in, name, answer_cells(forms[name]), contents)
         protected = converter.exclude_overwriting.get(about["assignment"], [])
         given = set(plain_file_names(assignment.source_path.parent)) - set(protected)
-        self.files_beside, note = files_beside(handed_in, submission.path, given)
+        limits = assignment.limits or GradingSettings(config=self.config).limits
+        limit = min(ALL_EXTRA_FILES, limits.disk // 2)
+        files, note = files_beside(handed_in, submission.path, given, limit)
+        cells = [*submission.cells, *(cell for form in forms.values() for cell in form.cells)]
+        for other in named_notebooks(cells, forms.keys() - {name}):
+            # As students have it, with their answers: it holds no hidden test and no solution.
+            answers = read_submission(handed_in, other, answer_cells(forms[other]), contents).cells
+            merged = merge_submission(without_hidden_regions(forms[other], self.config), answers)
+            files[other] = notebook_file(merged).encode()
+        self.files_beside = files
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
         resources["nbjudge_digest"] = handed_in.digest
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
+
+
+def named_notebooks(cells: Iterable[Any], notebooks: Iterable[str]) -> list[str]:
+    """Those of the notebooks that code names, as `%run helpers.ipynb` and `import helpers` do."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    forms = ("{}.ipynb", "import {}", "from {} ")
+    return sorted(each for each in notebooks if any(form.format(Path(each).stem) in code for form in forms))
 
 
 def notebook_file(notebook: Any) -> str:

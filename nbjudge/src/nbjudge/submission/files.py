@@ -123,11 +123,12 @@ def plain_file_names(source: Path) -> list[str]:
 
 def is_extra_file(entry: Entry) -> bool:
     """Whether an entry is a file that belongs beside a notebook: plain, not too large, no notebook."""
-    return (
-        stat.S_ISREG(entry.about.st_mode)
-        and entry.about.st_size <= LARGEST_EXTRA_FILE
-        and not entry.path.endswith(".ipynb")
-    )
+    return is_plain_file(entry) and entry.about.st_size <= LARGEST_EXTRA_FILE
+
+
+def is_plain_file(entry: Entry) -> bool:
+    """Whether an entry is a file of any size, and no notebook."""
+    return stat.S_ISREG(entry.about.st_mode) and not entry.path.endswith(".ipynb")
 
 
 def write_files(content: Mapping[str, bytes], target: Path) -> None:

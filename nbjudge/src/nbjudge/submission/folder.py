@@ -15,6 +15,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -23,6 +24,7 @@ from nbjudge.plain_text import first_few, plain_line, shown_name
 from nbjudge.submission.files import (
     ALL_EXTRA_FILES,
     LARGEST_EXTRA_FILE,
+    MOST_ENTRIES,
     MOST_EXTRA_FILES,
     TIMESTAMP_FILE,
     Entry,
@@ -30,6 +32,7 @@ from nbjudge.submission.files import (
     entries,
     is_extra_file,
     is_reached_by_link,
+    is_plain_file,
     read_file,
 )
 
@@ -56,7 +59,9 @@ class SubmissionFolder:
     notebooks
         The content of everything that may be a notebook, by path, or why it could not be read.
     files
-        The content of the other plain files of modest size, by path.
+        The content of the other plain files, modules first, up to the limits on their sizes and number.
+    left_out
+        The paths of the files beyond these limits.
     digest
         Differs whenever a name, a kind or a content in the folder differs.
     """
@@ -66,6 +71,7 @@ class SubmissionFolder:
     entries: tuple[Entry, ...] = ()
     notebooks: Mapping[str, bytes | OSError] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     digest: str = ""
 
     @property
@@ -105,8 +111,8 @@ def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> Submissio
         obstacle = _obstacle(folder, error)
         return SubmissionFolder(folder, obstacle, digest=hashlib.sha256(obstacle.encode()).hexdigest())
     read = _read_notebooks(folder, found, set(notebooks))
-    files = _read_extra_files(folder, found)
-    return SubmissionFolder(folder, "", found, read, files, _digest(found, read, files))
+    files, left_out = _read_extra_files(folder, found)
+    return SubmissionFolder(folder, "", found, read, files, left_out, _digest(found, read, files))
 
 
 def read_handed_in_file(folder: Folder, file: str, name: str) -> SubmissionFolder:
@@ -133,7 +139,7 @@ def notebook_stem(name: str) -> str:
 
 
 def files_beside(
-    handed_in: SubmissionFolder, notebook: str, given: Collection[str]
+    handed_in: SubmissionFolder, notebook: str, given: Collection[str], limit: int = ALL_EXTRA_FILES
 ) -> tuple[dict[str, bytes], str]:
     """What is put beside a notebook of the submission while it runs.
 
@@ -145,6 +151,8 @@ def files_beside(
         The path of the notebook that is graded. What is in its own folder is put beside it.
     given
         The paths of the assignment's own files, which are put there as well.
+    limit
+        The most bytes that these files may have together.
 
     Returns
     -------
@@ -152,7 +160,7 @@ def files_beside(
         Content by path, without those that the assignment's files leave no place for, and without
         nbgrader's own: they differ between students who handed in the same.
     note : str
-        A sentence about those, and about links, which are never followed; empty if there are none.
+        Sentences about what else is left out, such as links, which are never followed; empty if nothing is.
     """
     inner = notebook.rpartition("/")[0]
     moved = {p.removeprefix(f"{inner}/"): c for p, c in handed_in.files.items() if p.startswith(f"{inner}/")}
@@ -162,12 +170,27 @@ def files_beside(
     clashing = [path for path in files if path in taken or not set(given).isdisjoint(_parents(path))]
     for path in (*clashing, TIMESTAMP_FILE, EXCHANGE_SECRET):
         files.pop(path, None)
-    notes = []
-    if clashing:
-        notes.append(f"{_were(clashing)} left out: the assignment has a file or folder of that name.")
-    if handed_in.links:
-        notes.append(f"{_were(handed_in.links)} left out: links are not followed.")
-    return files, " ".join(notes)
+    sizes = {entry.path: entry.about.st_size for entry in handed_in.entries}
+    # The assignment has its own copy of what it gave out.
+    left_out = [path for path in handed_in.left_out if path.removeprefix(f"{inner}/") not in given]
+    large = [path for path in left_out if sizes[path] > LARGEST_EXTRA_FILE]
+    others = [path for path in left_out if sizes[path] <= LARGEST_EXTRA_FILE]
+    size = 0
+    for path in list(files):
+        size += len(files[path])
+        if size > limit:
+            size -= len(files.pop(path))
+            others.append(path)
+    notes = {
+        "the assignment has a file or folder of that name": clashing,
+        "links are not followed": handed_in.links,
+        f"a file beside the notebook may have {LARGEST_EXTRA_FILE // 2**20} MiB": large,
+        f"{MOST_EXTRA_FILES:,} files of {limit // 2**20} MiB together may be beside a notebook": others,
+    }
+    sentences = [f"{_were(paths)} left out: {why}." for why, paths in notes.items() if paths]
+    if len(handed_in.entries) >= MOST_ENTRIES:
+        sentences.append(f"Only the first {MOST_ENTRIES:,} files and folders were looked at.")
+    return files, " ".join(sentences)
 
 
 def _parents(path: str) -> list[str]:
@@ -178,17 +201,6 @@ def _parents(path: str) -> list[str]:
 
 def _were(paths: Collection[str]) -> str:
     return f"{first_few([*map(shown_name, paths)])} {'was' if len(paths) == 1 else 'were'}"
-
-
-def files_within(files: Mapping[str, bytes], limit: int) -> dict[str, bytes]:
-    """The first files whose total size is at most `limit` bytes."""
-    contents: dict[str, bytes] = {}
-    for path, content in files.items():
-        limit -= len(content)
-        if limit < 0:
-            break
-        contents[path] = content
-    return contents
 
 
 def _obstacle(folder: Folder, error: OSError) -> str:
@@ -221,20 +233,20 @@ def _read_notebooks(
     return read
 
 
-def _read_extra_files(folder: Folder, found: Collection[Entry]) -> dict[str, bytes]:
-    """The plain files of modest size, up to the limits on their number and total size."""
+def _read_extra_files(folder: Folder, found: Collection[Entry]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """The plain files up to the limits, and the paths of the others."""
     files: dict[str, bytes] = {}
+    left_out = []
     size = 0
-    for entry in filter(is_extra_file, found):
-        try:
-            content = read_file(folder, entry.path, LARGEST_EXTRA_FILE)
-        except OSError:  # it was there a moment ago
+    for entry in sorted(filter(is_plain_file, found), key=lambda entry: not entry.path.endswith(".py")):
+        is_within = size + entry.about.st_size <= ALL_EXTRA_FILES and len(files) < MOST_EXTRA_FILES
+        if not is_extra_file(entry) or not is_within:
+            left_out.append(entry.path)
             continue
-        size += len(content)
-        if size > ALL_EXTRA_FILES or len(files) == MOST_EXTRA_FILES:
-            break
-        files[entry.path] = content
-    return files
+        with suppress(OSError):  # it was there a moment ago
+            files[entry.path] = read_file(folder, entry.path, LARGEST_EXTRA_FILE)
+            size += len(files[entry.path])
+    return files, tuple(left_out)
 
 
 def _digest(
