@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
-from nbjudge.cell_metadata import is_added, is_left_out
+from nbjudge.cell_metadata import is_added, is_left_out, recorded_remarks
 from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.submission.merge import merge_submission
@@ -334,6 +334,30 @@ def test_a_written_answer_that_was_split_is_put_together(parts, whole):
     lesson = new_notebook(cells=[prose_cell("Why?")])
     cells = [SubmittedCell("markdown", part, grade_id="why") for part in parts]
     assert [cell.source for cell in merge_submission(lesson, cells).cells] == [whole]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "answer"),
+    [
+        (["Why?", "Because."], [], "Because."),
+        (["Why?", "Because.", "2 + 2", "It must."], [], "Because.\n\nIt must."),
+        (["Why?"], ["Because."], "Why?"),  # below a given cell
+        (["Because.", "My notes."], [], "Because."),
+        (["Why?", "2 + 2"], [], "Why?"),
+    ],
+)
+def test_prose_below_an_untouched_cell_is_the_answer(before, behind, answer):
+    """It was 0 points without anybody being asked, because the cell itself was as given out."""
+    lesson = new_notebook(cells=[prose_cell("Why?"), new_code_cell("given = 1")])
+    given = SubmittedCell("code", "given = 1")
+    own = [SubmittedCell("code" if "+" in text else "markdown", text) for text in (*before, *behind)]
+    own[0] = SubmittedCell("markdown", before[0], grade_id="why")
+    merged = merge_submission(lesson, [*own[: len(before)], given, *own[len(before) :]])
+    assert cell_of(merged, "why").source == answer
+    is_moved = answer != "Why?" and before[0] == "Why?"
+    assert bool(recorded_remarks(merged)) == is_moved
+    texts = [cell.source for cell in merged.cells]
+    assert ("Because." in texts[1:]) == (bool(behind)) and texts.count("2 + 2") == before.count("2 + 2")
 
 
 def test_an_answer_turned_to_markdown_is_run_all_the_same():

@@ -6,7 +6,7 @@ nbgrader's own metadata (`grade`, `solution`, `points` and so on) are beside the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ KEY = "nbjudge"  # in the metadata of a notebook or of a cell
 LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a training run: no answer depends on it
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 _CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
+_REMARKS = "remarks"
 
 
 class Origin(StrEnum):
@@ -96,6 +97,16 @@ def origin_of(cell: Mapping[str, Any]) -> Origin:
     """Who a cell of a merged or graded notebook comes from: the course, if nothing is recorded."""
     recorded = own_metadata(cell).get(_ORIGIN)
     return next((origin for origin in Origin if origin == recorded), Origin.COURSE)
+
+
+def record_remarks(notebook: NotebookNode, remarks: Sequence[str]) -> None:
+    """Record in a merged notebook what was unusual about the student's cells, in sentences."""
+    update_own_metadata(notebook, **{_REMARKS: list(remarks)})
+
+
+def recorded_remarks(notebook: Mapping[str, Any]) -> list[str]:
+    """What was unusual about the student's cells, in sentences."""
+    return list(own_metadata(notebook).get(_REMARKS, ()))
 
 
 def is_added(cell: Mapping[str, Any]) -> bool:

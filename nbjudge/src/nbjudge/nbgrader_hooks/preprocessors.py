@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
-from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
+from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin, recorded_remarks
 from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import check_settings
 from nbjudge.course.course import Assignment, Course, open_course
@@ -68,10 +68,11 @@ class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
         submission: Submission = resources["nbjudge_submission"]
         merged = merge_submission(template_of(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
-        record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
+        note = " ".join(filter(None, (submission.note, *recorded_remarks(merged))))
+        record = NotebookRecord(Status.UNFINISHED, submission.reason, note)
         digest = resources["nbjudge_digest"]
         write_record(merged, replace(record, digest=digest, material=assignment.material))
-        sentence = submission.reason or submission.note
+        sentence = submission.reason or note
         if sentence:
             self.log.warning("%s: %s", student, sentence)
             notice = nbformat.v4.new_markdown_cell(NOTICE.format(as_html(sentence)), id=NOTICE_CELL_ID)

@@ -31,8 +31,8 @@ from nbjudge.submission.files import (
     Folder,
     entries,
     is_extra_file,
-    is_reached_by_link,
     is_plain_file,
+    is_reached_by_link,
     read_file,
 )
 

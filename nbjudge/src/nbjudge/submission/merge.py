@@ -20,6 +20,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -32,7 +33,9 @@ from nbjudge.cell_metadata import (
     is_released_text,
     is_written_by_student,
     mark_origin,
+    record_remarks,
 )
+from nbjudge.plain_text import shown_name
 from nbjudge.submission.read_submission import SubmittedCell, defined_names
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
@@ -40,6 +43,7 @@ MOST_CODE = 200_000
 LONGEST_CODE_LINE = 1_000
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
+WRITTEN_BELOW = "The written answer {} was found below its cell, which was as given out."
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
@@ -62,6 +66,7 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
     answers = _choose_answers(source, matches)
     own = _own_cells(source, matches, {match for chosen in answers.values() for match in chosen})
     merged = copy.deepcopy(source)
+    remarks = []
     merged.cells = _added_cells(own[-1], "start")
     for position, cell in enumerate(copy.deepcopy(source.cells)):
         mark_origin(cell, Origin.COURSE)
@@ -69,12 +74,16 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
             parts = [match.cell.source for match in answers[position]]
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
             cell.source = "\n\n".join(dict.fromkeys(parts)) if parts else missing
+            if cell.cell_type != "code" and any(match.position is None for match in answers[position]):
+                remarks.append(WRITTEN_BELOW.format(shown_name(_grade_id(cell))))
         merged.cells += [cell, *_added_cells(own[position], position)]
     prose = [cell for cell in merged.cells if cell.cell_type != "code" and is_written_by_student(cell)]
     for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(merged):
         merged.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
+    if remarks:
+        record_remarks(merged, remarks)
     if not has_cell_ids(source):
         for cell in merged.cells:
             cell.pop("id", None)
@@ -141,7 +150,8 @@ def _choose_answers(source: NotebookNode, matches: list[_Match]) -> dict[int, li
 
     Of several copies of code the last that is not the stub counts, as it would in a kernel that ran them
     all; of prose all count, because an editor that splits a cell makes copies of its metadata. Where none is
-    written, another code cell of the student's that defines the name stands for it, such as a test cell.
+    written, another code cell of the student's that defines the name stands for it, such as a test cell; for
+    prose, the own cells of prose that follow before the assignment's next cell.
     """
     copies: dict[int, list[_Match]] = {at: [] for at, cell in enumerate(source.cells) if _is_answer(cell)}
     others = []
@@ -153,10 +163,23 @@ def _choose_answers(source: NotebookNode, matches: list[_Match]) -> dict[int, li
     answers = {}
     for position, copied in copies.items():
         answer = source.cells[position]
-        written = [match for match in copied if match.cell.source.strip() not in ("", answer.source.strip())]
-        chosen = written or [match for match in others if _defines(match.cell, _grade_id(answer))] or copied
+        written = [
+            match for match in copied if match.cell.source.strip() and not _is_as_released(match.cell, answer)
+        ]
+        if answer.cell_type == "code":
+            elsewhere = [match for match in others if _defines(match.cell, _grade_id(answer))]
+        else:
+            elsewhere = _prose_below(matches, copied)
+        chosen = written or elsewhere or copied
         answers[position] = chosen[-1:] if answer.cell_type == "code" else chosen
     return answers
+
+
+def _prose_below(matches: list[_Match], copied: list[_Match]) -> list[_Match]:
+    """The student's own cells of prose between the last copy of a cell and the assignment's next cell."""
+    behind = matches[matches.index(copied[-1]) + 1 :] if copied else []
+    own = takewhile(lambda match: match.position is None, behind)
+    return [match for match in own if match.cell.cell_type != "code" and match.cell.source.strip()]
 
 
 def _defines(cell: SubmittedCell, name: str) -> bool:
