@@ -1,9 +1,12 @@
-"""A cell of the assignment's own that fails is a warning; it stops the class if the solution loses points."""
+"""The solution is graded with a class: what it loses is a warning, or a stop where a given cell fails."""
 
 from __future__ import annotations
 
 import pickle
+from datetime import date
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -29,12 +32,13 @@ from nbjudge.batch.cluster_worker import versions
 from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.assignment_forms import grading_template, solved
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import open_course
-from nbjudge.errors import BrokenAssignmentError, SandboxError
-from nbjudge.grading import broken_assignment
-from nbjudge.grading.grade import grade
+from nbjudge.course.course import Assignment, open_course
+from nbjudge.errors import BrokenAssignmentError
+from nbjudge.grading import solution
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
+from nbjudge.grading.solution import check_solution
 from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.settings import GradingSettings
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 
@@ -61,33 +65,41 @@ def with_scale(given: str) -> nbformat.NotebookNode:
     return lesson
 
 
-def result_of(
-    root: Path, lesson: nbformat.NotebookNode, *own: str, despite: bool = False, **answers: str
-) -> GradingResult:
-    """What comes of a submission to this lesson; `own` cells come first in it."""
+def tiny_assignment(root: Path, lesson: nbformat.NotebookNode, despite: bool = False) -> Assignment:
+    """The assignment with this lesson; written once, so that its times stay."""
     file, text = root / "source" / FOLDER / "tiny.ipynb", nbformat.writes(lesson)
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists() or file.read_text() != text:
         file.write_text(text)
     (root / "checks").mkdir(exist_ok=True)
     (root / "checks" / "tiny.py").write_text(CHECKS)
-    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text())
+    setting = f"c.RunAndJudge.grade_despite_failing_cells = {despite}\n"
+    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text() + setting)
     solution = root / "solutions" / FOLDER / "tiny.ipynb"  # of the lesson with ids, whatever the source has
     solution.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(solved(source(), read_config(root)), solution)
+    (tiny,) = open_course(root).assignments_in(FOLDER)
+    return tiny
+
+
+def warnings_of(root: Path, lesson: nbformat.NotebookNode, despite: bool = False, execute=run_job) -> str:
+    """What the instructor reads of this lesson."""
+    tiny = tiny_assignment(root, lesson, despite)
+    settings = GradingSettings(config=read_config(root))
+    return " ".join(check_solution(tiny, settings, partial(execute, assignment=tiny)))
+
+
+def points_of(root: Path, lesson: nbformat.NotebookNode, *own: str, **answers: str) -> dict[str, float]:
+    """The points of a submission to this lesson; `own` cells come first in it."""
+    tiny = tiny_assignment(root, lesson)
     form = grading_template(lesson, read_config(root), JUDGED, root)
     cells = [
         SubmittedCell(cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"))
         for cell in after(answered(**answers), "", *own).cells
     ]
-    (tiny,) = open_course(root).assignments_in(FOLDER)
     notebook = notebook_to_json(merge_submission(form, cells))
-    world = KernelEnvironment(modules=("torch",))
-    return run_job(GradingJob("tiny", notebook, 7, world, grade_despite_failing_cells=despite), tiny)
-
-
-def points(result: GradingResult) -> dict[str, float]:
-    return {exercise: points for exercise, points, _ in result.points}
+    graded = run_job(GradingJob("tiny", notebook, 7, KernelEnvironment(modules=("torch",))), tiny)
+    return {exercise: points for exercise, points, _ in graded.points}
 
 
 NO_PACKAGE = "import a_package_that_is_not_shown"
@@ -97,93 +109,106 @@ NO_FILE = "scale = open('missing.csv').read()"
 @pytest.mark.parametrize(
     ("given", "failure"),
     [
-        (NO_PACKAGE, "“given” stops with ModuleNotFoundError: No module named 'a_package_that_is_not_shown'"),
-        ("print(eval(input('A number? ')))", "“given” stops: input() cannot be answered while grading"),
+        (NO_PACKAGE, "(“import a_package_that_is_not_shown”) stops with ModuleNotFoundError: No module"),
+        ("print(eval(input('A number? ')))", "(“print(eval(input('A number? ')))”) stops: input() cannot be"),
     ],
 )
-def test_a_failing_cell_that_costs_the_solution_nothing_is_a_warning(tmp_path, given, failure):
-    result = result_of(tmp_path, with_test(given, "assert double(1) == 2"), double=UNCHANGED)
-    assert points(result) == FULL | {"double": 0}
-    assert result.assignment_warning == (
-        f"The notebook “tiny”: the assignment's own cell {failure}; its tests pass all the same."
-    )
+def test_a_failing_cell_that_costs_nothing_is_a_warning(tmp_path, given, failure):
+    warning = warnings_of(tmp_path, with_test(given, "assert double(1) == 2"))
+    assert warning.startswith(f"The notebook “tiny”: its own cell 4 {failure}")
+    assert warning.endswith("; its tests pass all the same.")
 
 
 @pytest.mark.parametrize(
     ("lesson", "lost"),
     [
-        (with_test(NO_PACKAGE, "a_package_that_is_not_shown.first(3)\n1"), "“plain_test”"),
-        (with_test(NO_FILE, "'scale' in dir() or 0.5"), "“plain_test”"),
-        (with_scale(NO_FILE), "“test_row_sums”"),
+        (with_test(NO_PACKAGE, "a_package_that_is_not_shown.first(3)\n1"), "5 (“a_package_that_is_not_shown"),
+        (with_test(NO_FILE, "'scale' in dir() or 0.5"), "5 (“'scale' in dir() or 0.5”)"),
+        (with_scale(NO_FILE), "8 (“print(row_sums(torch.ones(3, 4)))”)"),
     ],
     ids=["in the kernel", "in part", "judged"],
 )
-def test_a_failing_cell_that_costs_the_solution_points_stops_the_class(tmp_path, lesson, lost):
-    with pytest.raises(BrokenAssignmentError, match="its own cell “given” stops with") as failure:
-        result_of(tmp_path, lesson)
-    assert f"points are lost in {lost}, too" in str(failure.value)
+def test_a_failing_cell_that_costs_points_stops_the_class(tmp_path, lesson, lost):
+    with pytest.raises(BrokenAssignmentError, match=r"its own cell 4 \(“.*”\) stops with") as failure:
+        warnings_of(tmp_path, lesson)
+    assert f"its solution loses points in cell {lost}" in str(failure.value)
     assert "c.RunAndJudge.grade_despite_failing_cells = True" in str(failure.value)
-    result = result_of(tmp_path, lesson, despite=True)
-    assert points(result) == FULL
-    assert f"The solution loses points in {lost}, too" in result.assignment_warning
+    assert "--no-sandbox" in str(failure.value)
+    warning = warnings_of(tmp_path, lesson, despite=True)
+    assert f"its own solution loses points in cell {lost}" in warning and "Graded all the same" in warning
+    assert points_of(tmp_path, lesson) == FULL
 
 
 UNCHANGED = "def double(x):\n    return x"
 
 
-def test_the_solution_is_graded_once_for_the_class_and_only_where_a_given_cell_fails(tmp_path, monkeypatch):
-    seeds = []
-
-    def counted(solution, lesson, folder, seed, environment):
-        seeds.append(seed)
-        return grade(solution, lesson, folder, seed, environment)
-
-    monkeypatch.setattr(broken_assignment, "grade", counted)
-    assert result_of(tmp_path, source(), "1 / 0").assignment_warning == ""
-    assert not seeds
-    warnings = {
-        result_of(tmp_path, lesson_with("1 / 0"), *own).assignment_warning for own in ((), ("2 / 0",))
-    }
-    assert len(warnings) == 1 and len(seeds) == 1
+def test_an_answer_of_the_solution_that_fails_is_named(tmp_path):
+    """It comes first, and what fails after it may follow from it."""
+    lesson = with_test("pass", "assert double(1) == 2")
+    for cell in lesson.cells:
+        cell.source = cell.source.replace("  # okapi", "\n    ### END SOLUTION\n1 / 0")
+    warning = warnings_of(tmp_path, lesson)
+    assert "its own cell 3 (“def double(x):”) stops with ZeroDivisionError" in warning
 
 
-def test_without_cell_ids_only_the_courses_own_cell_stops_grading(tmp_path, monkeypatch):
-    monkeypatch.setattr(broken_assignment, "_known", {})
+@pytest.mark.parametrize("returned", ["3", "float('inf')"])
+def test_a_test_that_returns_too_many_points(tmp_path, returned):
+    """More than the cell has counts as all of it, and the instructor is told."""
+    lesson = with_test("pass", f"double(1) and {returned}")
+    assert "cell 5 (“double(1) and" in warnings_of(tmp_path, lesson)
+    assert "for the solution, and the cell has 1 points: more counts as 1" in warnings_of(tmp_path, lesson)
+
+
+def test_a_test_that_depends_on_the_date_is_a_warning(tmp_path):
+    lesson = with_test("import datetime", "assert datetime.date.today().year < 2000")
+    warning = warnings_of(tmp_path, lesson)
+    assert "its own solution loses points in cell 5 (“assert datetime.date.today().year < 2000”)" in warning
+    assert "stops with AssertionError" in warning
+
+
+def test_a_sound_solution_is_graded_once_a_day(tmp_path, monkeypatch):
+    """As long as nothing is wrong with it and no one changes the assignment."""
+    runs = []
+
+    def counted(job, assignment):
+        runs.append(job)
+        return run_job(job, assignment)
+
+    def check(lesson: nbformat.NotebookNode) -> int:
+        warnings_of(tmp_path, lesson, execute=counted)
+        return len(runs)
+
+    assert [check(source()), check(source())] == [1, 1]
+    assert [check(lesson_with("2")), check(lesson_with("2"))] == [2, 2]
+    (tmp_path / "source" / FOLDER / "data.csv").write_text("1")
+    assert check(lesson_with("2")) == 3
+    monkeypatch.setattr(solution, "date", SimpleNamespace(today=lambda: date(2030, 1, 1)))
+    assert check(lesson_with("2")) == 4
+    assert [check(lesson_with("1 / 0")), check(lesson_with("1 / 0"))] == [5, 6]
+
+
+def test_what_students_add_changes_nothing_of_it(tmp_path):
     lesson = without_ids(lesson_with("open('missing.csv')", tags=["raises-exception"]))
-    result = result_of(tmp_path, lesson, "1 / 0", "open('missing.csv')")
-    assert points(result) == FULL and result.assignment_warning == ""
+    assert points_of(tmp_path, lesson, "1 / 0", "open('missing.csv')") == FULL
+    assert warnings_of(tmp_path, lesson) == ""
     with pytest.raises(
-        BrokenAssignmentError, match="its own cell “scale = open.'missing.csv'.*” stops with FileNotFound"
+        BrokenAssignmentError, match=r"its own cell 4 \(“scale = .*”\) stops with FileNotFound"
     ):
-        result_of(tmp_path, without_ids(with_scale(NO_FILE)), "1 / 0")
-
-
-def test_a_given_cell_is_looked_up_by_its_place_in_the_course_whatever_students_add(tmp_path, monkeypatch):
-    """Who is graded first decides nothing: the same submissions in both orders, from one cache."""
-    lesson = without_ids(lesson_with("assert double(1) == 2"))
-    for order in ([3, 0], [0, 3]):
-        monkeypatch.setattr(broken_assignment, "_known", {})
-        for added in order:
-            result = result_of(tmp_path, lesson, *["1 / 0"] * added, double=UNCHANGED)
-            assert points(result) == FULL | {"double": 0} and result.assignment_warning == ""
+        warnings_of(tmp_path, without_ids(with_scale(NO_FILE)))
 
 
 def test_a_cell_that_stops_because_of_an_answer_is_the_students(tmp_path):
-    result = result_of(tmp_path, lesson_with("assert double(1) == 2"), double=UNCHANGED)
-    assert points(result) == FULL | {"double": 0} and result.assignment_warning == ""
+    lesson = lesson_with("assert double(1) == 2")
+    assert points_of(tmp_path, lesson, double=UNCHANGED) == FULL | {"double": 0}
+    assert warnings_of(tmp_path, lesson) == ""
 
 
-def test_where_no_kernel_starts_for_the_solution_no_one_loses_a_point(tmp_path, monkeypatch):
-    def none_starts(*_where):
-        raise SandboxError("no kernel")
+def test_where_no_kernel_starts_with_its_files_it_is_said(tmp_path):
+    def none_starts(job, assignment):
+        return GradingResult(job.notebook, (), 0, "no kernel")
 
-    monkeypatch.setattr(broken_assignment, "grade", none_starts)
-    assert points(result_of(tmp_path, lesson_with("1 / 0"))) == FULL
-
-
-def test_a_cell_that_is_to_show_an_error_may(tmp_path):
-    result = result_of(tmp_path, lesson_with("1 / 0", tags=["raises-exception"]))
-    assert points(result) == FULL and result.assignment_warning == ""
+    warning = warnings_of(tmp_path, source(), execute=none_starts)
+    assert warning == "The notebook “tiny”: its own solution could not be run (no kernel)."
 
 
 def test_the_command_stops_first_and_grades_all_the_same_with_the_setting(tmp_path):
@@ -193,9 +218,9 @@ def test_the_command_stops_first_and_grades_all_the_same_with_the_setting(tmp_pa
     ended = run(tmp_path, "autograde", FOLDER)
     output = ended.stderr + ended.stdout
     assert ended.returncode != 0
-    assert "Grading stopped at ada. The notebook “tiny” cannot be graded" in output
+    assert "Nothing was graded. The notebook “tiny” cannot be graded" in output
     assert "Traceback" not in output
-    assert "bob" not in output  # who need not be tried
+    assert "ada" not in output  # who need not be tried
     assert not list((tmp_path / "autograded").rglob("*.ipynb"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
         assert gradebook.assignment_submissions(FOLDER) == []  # no 0 for work that no one judged
@@ -209,7 +234,7 @@ def test_the_command_stops_first_and_grades_all_the_same_with_the_setting(tmp_pa
     assert GradedClass(tmp_path).points("bob") == FULL | {"plain_test": 0}
 
 
-WARNING = "The solution loses points in “plain_test”, too"
+WARNING = "its own solution loses points in cell 5 (“scale”)"
 
 
 def test_a_cluster_says_it_as_well(monkeypatch):

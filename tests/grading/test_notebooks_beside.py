@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 from old_course import code, solution
 from tiny_course import ROOT, nbgrader, succeed
 
-from nbjudge.nbgrader_hooks.submission_exporter import named_notebooks
+from nbjudge.course.assignment_forms import named_notebooks
 
 STOCK = "c = get_config()\n"
 TEST = {"grade": True, "locked": True, "points": 1}

@@ -14,6 +14,7 @@ from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, RENAMED
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
+from nbjudge.grading.solution import SOLUTIONS_FILE
 
 pytestmark = pytest.mark.integration
 
@@ -99,6 +100,16 @@ def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written
     ]
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert "Remarks on submissions" in page and "Chloë &lt;b&gt;2.ipynb" in page and RENAMED not in page
+
+
+def test_what_is_wrong_with_the_assignment_is_a_remark(class_copy, report, tmp_path):
+    """What its solution lost when the class was graded, see `check_solution`."""
+    sentence = "The notebook “tiny”: the test in cell 5 returns 3."
+    (class_copy / SOLUTIONS_FILE).write_text(json.dumps({f"{FOLDER}/tiny": ["digest", sentence]}))
+    assert report(class_copy, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    assert rows(tmp_path / "out", "remarks")[0] == {"who": "", "remark": sentence}
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "(the assignment)" in page and "returns 3." in page
 
 
 def test_the_course_chooses_separator_and_decimal_sign(class_copy, report, tmp_path):

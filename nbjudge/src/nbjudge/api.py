@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from nbjudge.course.assignment_forms import answer_cells
+from nbjudge.course.assignment_forms import answer_cells, template_of
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, find_course
 from nbjudge.errors import CourseError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import make_job, notebook_from_json, run_job
 from nbjudge.grading.prepare import prepare, refuse_problems
+from nbjudge.grading.solution import check_solution
 from nbjudge.judge.verdict import Verdict
-from nbjudge.nbgrader_hooks.preprocessors import template_of
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
 from nbjudge.settings import GradingSettings
@@ -63,8 +64,8 @@ def grade_notebook(
     """Grade one submitted notebook as in a class, without nbgrader's gradebook.
 
     The student's answers are merged into the assignment's own notebook, which runs in the sandbox. Nothing
-    is written to the course but its grading key. Cells without checks are run, and their points, which
-    nbgrader reads from their outputs, are not in the result.
+    is written to the course but its grading key, and that its solution was graded. Cells without checks are
+    run, and their points, which nbgrader reads from their outputs, are not in the result.
 
     Parameters
     ----------
@@ -96,7 +97,8 @@ def grade_notebook(
     Warns
     -----
     UserWarning
-        About settings of the course that weaken the grading, such as one without the sandbox.
+        About settings of the course that weaken the grading, and about points that the assignment's own
+        solution loses. It is graded once a day.
 
     Examples
     --------
@@ -112,8 +114,7 @@ def grade_notebook(
     path = Path(os.path.abspath(path))
     target = find_course(Path(course)).choose_one(path.stem if assignment is None else assignment)
     settings = GradingSettings(config=read_config(target.course.root))
-    for remark in prepare(target.course, settings):
-        warnings.warn(remark, stacklevel=2)
+    remarks = prepare(target.course, settings)
     refuse_problems([target])
     form = template_of(target, settings.config)
     name = f"{target.name}.ipynb"
@@ -128,6 +129,8 @@ def grade_notebook(
     if submission.reason:
         verdicts = grade_without_running(merged, target, submission.reason)
         return GradedNotebook(called, tuple(verdicts), submission.reason)
+    for remark in [*remarks, *check_solution(target, settings, partial(run_job, assignment=target))]:
+        warnings.warn(remark, stacklevel=2)
     result = run_job(make_job(merged, target, settings, student), target)
     cells = notebook_from_json(result.notebook).cells
     verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]

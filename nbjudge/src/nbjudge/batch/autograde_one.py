@@ -64,6 +64,10 @@ class Autograder:
             return log.last_words or FAILED
         return ""
 
+    def log_warning(self, sentence: str) -> None:
+        """Write into the log what is true for the whole class."""
+        _StudentLog(self._assignment, self._handler).warning("%s", sentence)
+
     def close(self) -> None:
         logging.getLogger("py.warnings").removeHandler(self._handler)
         logging.captureWarnings(False)

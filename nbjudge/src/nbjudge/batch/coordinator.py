@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from nbjudge.batch.autograde_one import Autograder
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
-from nbjudge.errors import CourseError
-from nbjudge.grading.job import GradingJob, GradingResult
+from nbjudge.course.gradebook import GRADES_ARE_KEPT
+from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError
+from nbjudge.grading.job import Executor, GradingJob, GradingResult
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
@@ -52,8 +53,16 @@ class GradedSubmission:
 class ClassRun:
     """One run over the submissions of a plan."""
 
-    def __init__(self, plan: Plan, autograder: Autograder, workers: Workers) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        autograder: Autograder,
+        workers: Workers,
+        check_solutions: Callable[[Executor], list[str]],
+    ) -> None:
         self._plan, self._autograder, self.workers = plan, autograder, workers
+        # They go to the workers first, and no student's result is recorded before they are back.
+        self._check_solutions, self._solutions_are_checked = check_solutions, threading.Event()
         # The thread that holds it may use nbgrader: its folders, its gradebook, this process's environment.
         self._nbgrader_lock = threading.Lock()
         self._stopping = False
@@ -72,6 +81,7 @@ class ClassRun:
         # nbgrader works in the course's folder.
         with chdir(self._plan.folders.root), ThreadPoolExecutor(MAX_SUBMISSIONS_AT_WORK) as threads:
             try:
+                threads.submit(self._grade_solutions)
                 while waiting or running:
                     capacity = min(self.workers.capacity(), MAX_SUBMISSIONS_AT_WORK)
                     while waiting and len(running) < capacity:
@@ -121,23 +131,41 @@ class ClassRun:
         except (OSError, ValueError):
             return GradedSubmission(student, problem=NO_RECORD)
 
+    def _grade_solutions(self) -> None:
+        """In a thread of its own: have the assignment's own solutions graded, see `check_solution`."""
+        try:
+            with self._nbgrader_lock:
+                self.warnings += self._check_solutions(self._run_elsewhere)
+        except GradingImpossibleError as error:
+            self._over = GradingStoppedError(f"Nothing was graded. {error} {GRADES_ARE_KEPT}")
+        except Exception as error:
+            reason = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
+            self.warnings.append(f"The solution of {self._plan.assignment} could not be graded: {reason}")
+        finally:
+            for warning in self.warnings:
+                self._autograder.log_warning(warning)
+            self._solutions_are_checked.set()
+
     def _dispatch(self, costs: Costs, job: GradingJob) -> GradingResult:
         """Hand a notebook over, and let others use nbgrader meanwhile."""
         with costs.phase(WAIT):
-            result = self._run_elsewhere(job)
+            result = self._run_elsewhere(job, self._solutions_are_checked)
         self.costs.add(result.costs)
-        if result.assignment_warning in self.warnings:  # the log has it
-            return replace(result, assignment_warning="")
-        self.warnings += filter(None, [result.assignment_warning])
         return result
 
-    def _run_elsewhere(self, job: GradingJob) -> GradingResult:
+    def _run_elsewhere(self, job: GradingJob, until: threading.Event | None = None) -> GradingResult:
+        """Run a job without the lock, and wait for an event, which a job of the solution's brings about."""
         self.first_dispatch = self.first_dispatch or time.monotonic()
         self._nbgrader_lock.release()
         try:
             if self._stopping:
                 raise KeyboardInterrupt
-            return self.workers.run(job)
+            result = self.workers.run(job)
+            if until is not None:
+                until.wait()
+                if self._over is not None:
+                    raise self._over
+            return result
         except BaseException:
             if self._stopping:  # as nbgrader wants to be told
                 raise KeyboardInterrupt from None

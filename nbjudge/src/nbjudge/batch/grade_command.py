@@ -29,12 +29,14 @@ from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus, stop_on_course_error
 from nbjudge.fast_start import no_collection
+from nbjudge.settings import GradingSettings
 
 if TYPE_CHECKING:
     from traitlets.config import Config
 
     from nbjudge.batch.coordinator import GradedSubmission
     from nbjudge.course.course import Course
+    from nbjudge.grading.job import Executor
     from nbjudge.sandbox.fork_server_client import ForkServer
 
 LOG_FILE = "nbgrader.log"
@@ -143,7 +145,7 @@ def grade_plan(
                 autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
             with start.phase("wait until a worker has imported packages and loaded the checks"):
                 workers = _workers(plan, course, options, config, console, fork_server)
-            run = ClassRun(plan, autograder, workers)
+            run = ClassRun(plan, autograder, workers, partial(_check_solutions, course, plan, config))
         try:
             with Bar(console, len(plan.todo)) as bar:
                 for graded in run.results():
@@ -157,6 +159,14 @@ def grade_plan(
             for warning in run.warnings:
                 print_plain(console, warning, "yellow")
             autograder.close()
+
+
+def _check_solutions(course: Course, plan: Plan, config: Config, execute: Executor) -> list[str]:
+    from nbjudge.grading.solution import check_solution
+
+    settings = GradingSettings(config=config)
+    assignments = course.assignments_in(plan.assignment)
+    return [warning for each in assignments for warning in check_solution(each, settings, execute)]
 
 
 def _workers(
@@ -180,7 +190,7 @@ def _workers(
     with stop_on_course_error("Nothing was graded."):
         for remark in prepare(course, judging):
             print_plain(console, remark, "bold yellow")
-    count = options.workers or default_worker_count(len(plan.todo))
+    count = options.workers or default_worker_count(len(plan.todo) + 1)  # and the solution
     workers = LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)
     for assignment in course.assignments_in(plan.assignment):
         summary = workers.summarize(assignment.name)

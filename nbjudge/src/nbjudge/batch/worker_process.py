@@ -104,9 +104,12 @@ _one_at_a_time = threading.Lock()  # a process has one fork server
 def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
     """Grade one notebook. Raises NoKernelError where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
-    kernels = 2 * (limits.startup + limits.notebook)  # the student's and perhaps the solution's
     try:
-        with _one_at_a_time, _time_limit(kernels + JUDGING), _memory_limit(job.environment.sandbox):
+        with (
+            _one_at_a_time,
+            _time_limit(limits.startup + limits.notebook + JUDGING),
+            _memory_limit(job.environment.sandbox),
+        ):
             return run_job(job, unpacked_assignment(archive, job.assignment))
     except BaseException as error:
         if not (isinstance(error, SystemExit) or is_out_of_memory(error)):

@@ -6,7 +6,7 @@ All of them are made from the source notebook by nbgrader's own preprocessors.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,12 @@ from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
 from nbjudge.cell_metadata import LEFT_OUT_TAG, mark_checked, mark_left_out, mark_released
+from nbjudge.course.course import Assignment
+from nbjudge.course.loading import read_notebook
 
 # What takes out of a notebook what only the grader and the marker have.
 CLEAR_FOR_STUDENTS = (preprocessors.ClearHiddenTests, preprocessors.ClearMarkScheme)
+_TEMPLATES: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
 def released(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
@@ -73,6 +76,26 @@ def grading_template(
 def without_hidden_regions(form: NotebookNode, config: Config) -> NotebookNode:
     """A grading template as students have it: without hidden tests and mark schemes."""
     return _converted(GenerateAssignment, form, config, only=CLEAR_FOR_STUDENTS)
+
+
+def template_of(assignment: Assignment, config: Config) -> NotebookNode:
+    """The grading template of an assignment, made once per class because automatic tests start a kernel."""
+    source = assignment.source_path
+    # The formgrader lives on while the author edits the source or the settings. How notebooks are run
+    # has no part in the form. Reading a section that is not there makes an empty one.
+    settings = {name: section for name, section in config.items() if section and name != "RunAndJudge"}
+    judged = assignment.exercise_of_cell
+    made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
+    if source not in _TEMPLATES or _TEMPLATES[source][0] != made_of:
+        _TEMPLATES[source] = made_of, grading_template(read_notebook(source), config, judged, source.parent)
+    return _TEMPLATES[source][1]  # `rebuild` copies it
+
+
+def named_notebooks(cells: Iterable[Any], notebooks: Iterable[str]) -> list[str]:
+    """Those of the notebooks that code names, as `%run helpers.ipynb` and `import helpers` do."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    forms = ("{}.ipynb", "import {}", "from {} ")
+    return sorted(each for each in notebooks if any(form.format(Path(each).stem) in code for form in forms))
 
 
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +9,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import (
-    Origin,
     checked_exercise,
     is_left_out,
     is_written_by_student,
     nbgrader_metadata,
-    origin_of,
+    own_metadata,
+    update_own_metadata,
 )
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
@@ -100,7 +99,7 @@ def grade(
                     cell_errors[nbgrader_metadata(cell).get("grade_id") or cell.get("id", "")] = output
             name = checked_exercise(cell)
             if name is None:
-                _refuse_invalid_points(cell)
+                _settle_points(cell)
                 continue
             calls = AnswerCalls(kernel.call, cell_errors.get(name))
             with costs.phase("judge"), in_folder(assignment.source_path.parent):
@@ -149,53 +148,28 @@ class AnswerCalls:
         return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED
 
 
-def failed_given_cells(cells: Iterable[NotebookNode]) -> dict[int, str]:
-    """Find the cells of the assignment that must run without an error and stop with one.
-
-    Parameters
-    ----------
-    cells
-        The cells of the source notebook after they ran, in its order.
-
-    Returns
-    -------
-    dict
-        A sentence by the position of the cell: older notebooks have no ids, and a text may occur twice.
-    """
-    sentences = ((place, _failure(cell)) for place, cell in enumerate(cells) if _is_given(cell))
-    return {place: sentence for place, sentence in sentences if sentence}
-
-
-def cells_of_assignment(graded: NotebookNode) -> list[NotebookNode]:
-    """The cells of the source notebook in its order: the same in every submission."""
-    return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
-
-
-def _is_given(cell: NotebookNode) -> bool:
-    """Code of the assignment's own that is to run without an error whatever students answer."""
+def is_given(cell: NotebookNode) -> bool:
+    """Whether a cell is code of the assignment's own that is to run without an error whatever is answered."""
     return (
         cell.cell_type == "code"
         and not nbgrader_metadata(cell).get("grade")
         and not is_written_by_student(cell)
-        and MAY_FAIL not in cell.metadata.get("tags", [])
+        and may_not_fail(cell)
     )
 
 
-def cell_name(cell: NotebookNode) -> str:
-    """What an author knows a cell by: nbgrader's id or, without one, Jupyter's, or its first line."""
-    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-    first_line = cell.source.strip().partition("\n")[0]
-    return str(grade_id or cell.get("id") or first_line)
+def may_not_fail(cell: NotebookNode) -> bool:
+    """Whether its author has not marked a cell as one that shows an error on purpose."""
+    return MAY_FAIL not in cell.metadata.get("tags", [])
 
 
-def _failure(cell: NotebookNode) -> str:
-    """What cell has stopped with which error; empty where it has not."""
-    for output in cell.outputs:
+def stopped_with(cell: NotebookNode) -> str:
+    """Which error a cell stopped with, such as "stops with NameError: …"; empty if it ran to its end."""
+    for output in cell.get("outputs", []):
         if output.output_type == "error":
             if output.ename == NO_FRONTEND:
-                return f"“{cell_name(cell)}” stops: input() cannot be answered while grading"
-            error = f"{output.ename}: {output.evalue}".rstrip(": ")
-            return f"“{cell_name(cell)}” stops with {plain_line(error)}"
+                return "stops: input() cannot be answered while grading"
+            return f"stops with {plain_line(f'{output.ename}: {output.evalue}'.rstrip(': '))}"
     return ""
 
 
@@ -229,26 +203,34 @@ def _run(kernel: KernelClient, cell: NotebookNode) -> None:
         cell.outputs, cell.execution_count = [_error(outcome, message)], None
 
 
-def _refuse_invalid_points(cell: NotebookNode) -> None:
-    """A test's own result that nbgrader would stop the submission at: 0, with the reason.
+def _settle_points(cell: NotebookNode) -> None:
+    """Have a test's own result be one that nbgrader does not stop the submission at.
 
-    nbgrader reads the first result of a graded cell as its points. It gives up on the whole
-    submission where that result shows no text, or is a number above the points of the cell.
+    nbgrader reads the first result of a graded cell as its points. A number above the points of the cell
+    counts as all of them, and is recorded; a result that shows no text is 0, with the reason.
     """
     settings = nbgrader_metadata(cell)
-    shows_result = any(output.output_type == "execute_result" for output in cell.outputs)
-    if not settings.get("grade") or settings.get("solution") or not shows_result:
+    results = [output for output in cell.outputs if output.output_type == "execute_result"]
+    if not settings.get("grade") or settings.get("solution") or not results:
         return
     from nbgrader.utils import determine_grade  # its package takes seconds to import
 
+    points = cell.metadata.nbgrader["points"]
     try:
         determine_grade(cell)
-    except (KeyError, ValueError):
-        points = cell.metadata.nbgrader["points"]
+    except ValueError:
+        update_own_metadata(cell, returned=results[0].data["text/plain"])
+        results[0].data = nbformat.from_dict({"text/plain": f"{points:g}"})
+    except KeyError:
         cell.outputs.append(
             _error("NoPoints", f"The result of this cell is no number of at most {points:g}.")
         )
         cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+
+
+def returned_too_much(cell: NotebookNode) -> str:
+    """The number that a test returned, if it is above the points of its cell; otherwise empty."""
+    return plain_line(str(own_metadata(cell).get("returned", "")))
 
 
 def _error(name: str, sentence: str) -> NotebookNode:

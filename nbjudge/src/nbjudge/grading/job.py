@@ -25,8 +25,7 @@ from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
-from nbjudge.grading.broken_assignment import warn_of_broken_assignment
-from nbjudge.grading.grade import cells_of_assignment, failed_given_cells, grade, grade_without_running
+from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
@@ -48,7 +47,6 @@ class GradingJob:
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, by path
     exclude_overwriting: tuple[str, ...] = ()  # names: the student's file is used
-    grade_despite_failing_cells: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,6 @@ class GradingResult:
     points: tuple[tuple[str, float, float], ...]  # exercise, points, maximum
     seconds: float
     warning: str = ""
-    assignment_warning: str = ""  # about the assignment itself: the same for the whole class
     costs: Costs = field(default_factory=Costs)
 
 
@@ -91,7 +88,6 @@ def make_job(
         environment,
         files or {},
         exclude_overwriting,
-        settings.grade_despite_failing_cells,
     )
 
 
@@ -115,28 +111,16 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
     ------
     NoKernelError
         If no kernel starts without the student's files either.
-    BrokenAssignmentError
-        If one of the assignment's own cells fails and its solution does not get all points.
     """
     started, costs = time.monotonic(), Costs()
     costs.counts["notebooks"] += 1
     with costs.phase("copy and read files"), TemporaryDirectory(prefix="nbjudge-") as folder:
-        notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
+        notebook, warning = notebook_from_json(job.notebook), ""
         # The assignment's files come first: existing files are not replaced.
         copy_plain_files(assignment.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         write_files(job.files, Path(folder))
         try:
             verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment, costs)
-            if failed := failed_given_cells(cells_of_assignment(notebook)):
-                assignment_warning = warn_of_broken_assignment(
-                    notebook,
-                    failed,
-                    assignment,
-                    job.seed,
-                    job.environment,
-                    job.grade_despite_failing_cells,
-                    job.files,
-                )
         except SandboxError as error:
             _check_that_kernels_start(job.environment)
             warning = str(error)
@@ -145,7 +129,7 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
         graded = notebook_to_json(notebook)
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     seconds = round(time.monotonic() - started, 3)
-    return GradingResult(graded, points, seconds, warning, assignment_warning, costs)
+    return GradingResult(graded, points, seconds, warning, costs)
 
 
 def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:

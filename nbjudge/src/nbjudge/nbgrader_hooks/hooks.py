@@ -15,6 +15,7 @@ import errno
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from nbjudge.course.digests import changed_sentence
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
+from nbjudge.grading.job import run_job
 from nbjudge.grading.prepare import prepare, refuse_problems
+from nbjudge.grading.solution import check_solution
 from nbjudge.nbgrader_hooks.penalties import update_penalties
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
@@ -87,6 +90,11 @@ def prepare_run(converter: Any, config: Any) -> None:
     converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
     if judging.sandbox and is_here:  # it starts while the class is read
         current_fork_server(judging.modules_of(wanted[0]), tuple(judging.exposed_modules))
+    if is_here:
+        with stop_on_course_error("Nothing was graded."):
+            for assignment in wanted:
+                for warning in check_solution(assignment, judging, partial(run_job, assignment=assignment)):
+                    converter.log.warning(warning)
     select_submissions(converter, wanted)
     if is_here:
         for student in update_penalties(config, coursedir, converter.log):

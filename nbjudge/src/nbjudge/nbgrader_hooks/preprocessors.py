@@ -14,12 +14,11 @@ from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin, recorded_remarks
-from nbjudge.course.assignment_forms import grading_template
+from nbjudge.course.assignment_forms import template_of
 from nbjudge.course.configuration import check_settings
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
-from nbjudge.course.loading import read_notebook
 from nbjudge.errors import (
     CourseError,
     GradingImpossibleError,
@@ -42,7 +41,6 @@ from nbjudge.submission.read_submission import Submission
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
-_TEMPLATES: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
 def course_of(coursedir: Any) -> Course:
@@ -131,7 +129,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             raise GradingStoppedError(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
-        self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
         has_decisions = assignment.course.folders.decisions(assignment.folder).exists()
         decided = apply_regrades(graded_notebook, assignment, student) if has_decisions else {}
@@ -151,12 +148,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             self.parent.files_beside,
             tuple(excluded),
         )
-
-    def _warn_once(self, warning: str) -> None:
-        """Log what is true for the whole class: the exporter lives as long as nbgrader's run over it."""
-        if warning and warning not in self.parent.logged_warnings:
-            self.parent.logged_warnings.add(warning)
-            self.log.warning("%s", warning)
 
     def _copy_beside(self, assignment: Assignment, about: dict[str, str]) -> None:
         """Beside the graded notebook: the assignment's own files, which its text may show, and the time.
@@ -180,16 +171,3 @@ def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> No
     # As nbgrader writes them, and as it must be able to read them again.
     if content is not None and content.isascii() and len(content) <= LONGEST_SMALL_FILE:
         write_replacing(content, folder / name)
-
-
-def template_of(assignment: Assignment, config: Config) -> NotebookNode:
-    """The grading template of an assignment, made once per class because automatic tests start a kernel."""
-    source = assignment.source_path
-    # The formgrader lives on while the author edits the source or the settings. How notebooks are run
-    # has no part in the form. Reading a section that is not there makes an empty one.
-    settings = {name: section for name, section in config.items() if section and name != "RunAndJudge"}
-    judged = assignment.exercise_of_cell
-    made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
-    if source not in _TEMPLATES or _TEMPLATES[source][0] != made_of:
-        _TEMPLATES[source] = made_of, grading_template(read_notebook(source), config, judged, source.parent)
-    return _TEMPLATES[source][1]  # `rebuild` copies it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from nbformat.v4.rwbase import split_lines, strip_transient
 from traitlets import Bool
 from traitlets.log import get_logger
 
-from nbjudge.course.assignment_forms import answer_cells, without_hidden_regions
+from nbjudge.course.assignment_forms import answer_cells, named_notebooks, template_of, without_hidden_regions
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks import hooks
-from nbjudge.nbgrader_hooks.preprocessors import assignment_of, template_of
+from nbjudge.nbgrader_hooks.preprocessors import assignment_of
 from nbjudge.plain_text import keep_plain
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import ALL_EXTRA_FILES, plain_file_names
@@ -74,8 +73,6 @@ class SubmissionExporter(NotebookExporter):
         The submission that is being graded.
     files_beside
         Its files that are put beside the notebook while it runs.
-    logged_warnings
-        Warnings about the assignment that are already in the log.
     """
 
     handed_in: SubmissionFolder
@@ -86,7 +83,6 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         keep_plain(self.log)
-        self.logged_warnings: set[str] = set()
         converter: Any = self.parent
         hooks.copy_no_extra_files(converter)
         hooks.share_sql(converter)
@@ -148,13 +144,6 @@ class SubmissionExporter(NotebookExporter):
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
         resources["nbjudge_digest"] = handed_in.digest
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
-
-
-def named_notebooks(cells: Iterable[Any], notebooks: Iterable[str]) -> list[str]:
-    """Those of the notebooks that code names, as `%run helpers.ipynb` and `import helpers` do."""
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    forms = ("{}.ipynb", "import {}", "from {} ")
-    return sorted(each for each in notebooks if any(form.format(Path(each).stem) in code for form in forms))
 
 
 def notebook_file(notebook: Any) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
+from nbjudge.grading.solution import read_solutions
 from nbjudge.judge.verdict import Verdict
 from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
 
@@ -136,6 +137,7 @@ class ClassResults:
     folder: str
     submissions: tuple[ReportedSubmission, ...]
     max_points: float
+    warnings: tuple[str, ...] = ()  # about the assignment itself
 
     @cached_property
     def graded(self) -> list[ReportedSubmission]:
@@ -203,7 +205,9 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
         )
-    return ClassResults(folder, tuple(submissions), max_points)
+    solutions = read_solutions(course.root)
+    warnings = (sentence for name in sorted(names) for sentence in solutions.get(f"{folder}/{name}", ())[1:])
+    return ClassResults(folder, tuple(submissions), max_points, tuple(warnings))
 
 
 def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:

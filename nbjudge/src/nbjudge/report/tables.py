@@ -144,8 +144,9 @@ def not_graded(assignment: ClassResults) -> Table:
 
 
 def remarks(assignment: ClassResults) -> Table:
-    """What was unusual about graded submissions: another file's name, or a file left out."""
-    rows = [
+    """What was unusual about graded submissions, such as a file left out, and before it the assignment."""
+    rows: list[Row] = [{WHO: [], "remark": sentence} for sentence in assignment.warnings]
+    rows += [
         {WHO: [each.student], "remark": sentence}
         for each in assignment.graded
         for sentence in dict.fromkeys(notebook.remark for notebook in each.notebooks if notebook.remark)
