@@ -80,6 +80,25 @@ def test_what_a_given_cell_names_first_is_known_to_the_answer(kernel):
     assert answer_of(kernel, written("def total(n):\n    return n + later"), given("later = 4")).value == 7
 
 
+CLIPPED = "def total(n):\n    return min(n, limit)"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (given("limit = 1.0"), written(CLIPPED), given("limit = 2.0")),
+        (given("limit = 1.0"), written(CLIPPED), given("limit = 2.0\n1 / 0")),
+        (given("limit = 1.0\n1 / 0"), written(CLIPPED), given("limit = 2.0")),
+        (written("limit = 1.0"), given("limit = 2.0"), written(CLIPPED)),
+        (written("limit = dict = set = 2.0\n" + CLIPPED), given("limit = 1.0")),
+        (given("limit = 1.0"), written("limit = 2.0"), written(CLIPPED), given("limit = 1.0")),
+    ],
+)
+def test_a_name_has_the_value_of_who_bound_it_last(kernel, cells):
+    """A given cell that sets its own name again takes effect; one that sets a student's does not."""
+    assert answer_of(kernel, *cells).value == 2.0
+
+
 def test_a_student_who_uses_the_name_again_is_taken_at_their_last_word(kernel):
     cells = [written(HELPED), given("weights = [0.5, 0.5]"), written("def weights(n):\n    return n")]
     assert answer_of(kernel, *cells).value == 6

@@ -149,14 +149,15 @@ def try_checks(
 ) -> None:
     """Try checks before a class meets them: the solution, the accepted alternatives and every mistake.
 
-    A table says which group catches what. Exits with status 1 if anything needs fixing.
+    A table says which group catches what. Without ANSWER, the solution is also graded once in a student's
+    kernel. Exits with status 1 if anything needs fixing.
     """
     # As in a class's kernels: threads of a library gain nothing on small inputs, and wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from nbjudge.course.course import find_course
     from nbjudge.try_checks.command import try_all
 
-    raise typer.Exit(try_all(find_course(Path.cwd()), exercise, answer, seeds, console))
+    raise typer.Exit(try_all(find_course(Path.cwd()), exercise, answer, seeds, console, in_a_kernel=True))
 
 
 @app.command()

@@ -71,23 +71,29 @@ def make_job(
     files: Mapping[str, bytes] | None = None,
     exclude_overwriting: tuple[str, ...] = (),
 ) -> GradingJob:
-    """Make the job of a merged notebook; the limits are the assignment's, or else the course's."""
-    named = notebook.metadata.get("kernelspec", {}).get("name", "python3")
-    environment = KernelEnvironment(
-        settings.kernel_names.get(named, named),
-        assignment.limits or settings.limits,
-        settings.sandbox,
-        (*assignment.modules, *settings.modules),
-        tuple(settings.exposed_modules),
-    )
+    """Make the job of a merged notebook."""
     return GradingJob(
         assignment.name,
         notebook_to_json(notebook),
         # Of the very cells and files that are run: nothing is read twice.
         submission_seed(assignment.course.root, student, notebook, files or {}),
-        environment,
+        environment_of(notebook, assignment, settings),
         files or {},
         exclude_overwriting,
+    )
+
+
+def environment_of(
+    notebook: NotebookNode, assignment: Assignment, settings: GradingSettings
+) -> KernelEnvironment:
+    """Return where a notebook is run; the limits are the assignment's, or else the course's."""
+    named = notebook.metadata.get("kernelspec", {}).get("name", "python3")
+    return KernelEnvironment(
+        settings.kernel_names.get(named, named),
+        assignment.limits or settings.limits,
+        settings.sandbox,
+        (*assignment.modules, *settings.modules),
+        tuple(settings.exposed_modules),
     )
 
 

@@ -24,7 +24,7 @@ from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
 from nbjudge.probe.calls import Call
-from nbjudge.probe.kernel_state import REMEMBER
+from nbjudge.probe.kernel_state import NOTE_GIVEN, NOTE_STUDENTS
 from nbjudge.probe.watching import WatchedCalls
 
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
@@ -179,11 +179,10 @@ class KernelClient:
 
     def _execute(self, cell: NotebookNode, seconds: float) -> Outcome:
         source = channel.without_surrogates(cell.source)
-        is_answer = is_written_by_student(cell)
+        # Given cells may rebind the student's names, and answers are called with their own.
+        note_names = NOTE_STUDENTS if is_written_by_student(cell) else NOTE_GIVEN
         try:
-            # Given cells may rebind the student's names, and answers are called with their own.
-            then = REMEMBER if is_answer else ""
-            command = channel.Execute(source, self._output_left, self.limits.output, then)
+            command = channel.Execute(source, self._output_left, self.limits.output, note_names)
             shown, timed_out = self._request(command, channel.CellReply, self._deadline(seconds))
         except channel.KernelDiedError:
             return "died"
@@ -205,13 +204,10 @@ class KernelClient:
                 cell.outputs.append(_error(reply.ename, reply.evalue))
             elif timed_out:
                 cell.outputs.append(_error("TimeoutError", TIMEOUT_MESSAGE))
-        if is_answer and not timed_out and (reply is None or reply.failed):  # `then` was not evaluated
-            self._remember_names()
+        if not timed_out and (reply is None or reply.failed):  # the names were not noted
+            with suppress(channel.KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
+                self._evaluate(note_names, self._deadline(self.limits.cell))
         return "timeout" if timed_out else "done"
-
-    def _remember_names(self) -> None:
-        with suppress(channel.KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
-            self._evaluate(REMEMBER, self._deadline(self.limits.cell))
 
     def _restart(self) -> None:
         """Start a new kernel and run the earlier cells again, without any that ends it."""

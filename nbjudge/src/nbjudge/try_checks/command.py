@@ -1,6 +1,7 @@
 """`nbjudge try`: an exercise tried as a class would try it: its solution, accepted alternatives and mistakes.
 
-Here, in this process and without a kernel: the protocol is the same, and it is many times faster.
+Here, in this process and without a kernel: the protocol is the same, and it is many times faster. The
+solution runs in a kernel once, besides.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import caller_of
 from nbjudge.probe.watching import python_functions
+from nbjudge.try_checks.in_a_kernel import problems_in_a_kernel
 
 NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
@@ -139,16 +141,25 @@ def refuse_unknown_steps(exercise: Exercise) -> None:
                     )
 
 
-def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> ExitStatus:
+def try_all(
+    course: Course, name: str, answer: str, seeds: int, console: Console, in_a_kernel: bool = False
+) -> ExitStatus:
     """Try the exercises of this name, or of the assignment of this name; the exit status of the command.
+
+    `in_a_kernel`: the solution is also graded once as a student's work is, unless one `answer` is chosen.
 
     Raises CourseError where there is none, and where checks cannot be right at all.
     """
     problems: list[str] = []
+    right: dict[Assignment, list[str]] = {}  # the exercises whose solutions are right here
     for assignment, exercise in _chosen(course, name):
         tried = try_exercise(assignment, exercise, seeds, console, answer)
         console.print(table_of(exercise, tried, seeds))
         problems += [trial.problem for trial in tried if trial.problem]
+        if not answer and not tried[0].problem:
+            right.setdefault(assignment, []).append(exercise.name)
+    for assignment, names in right.items() if in_a_kernel else ():
+        problems += problems_in_a_kernel(assignment, names, console)
     success = "" if answer else "Right answers get full marks, and each mistake is named."
     return print_problems(problems, success, console)
 
