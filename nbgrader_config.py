@@ -40,6 +40,3 @@ c.RunAndJudge.modules = ["attention_lab.examples", "attention_lab.tutor.checking
 # In grading a cell has less time than above, where it may be a training run.
 c.RunAndJudge.cell_seconds = 30
 c.RunAndJudge.build_command = "make build"
-
-# The contract says that no argument is changed. An answer that does it loses one case group.
-c.RunAndJudge.changed_arguments = "one group"

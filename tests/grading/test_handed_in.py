@@ -194,12 +194,20 @@ def masked_in_place(scores, mask):
 
 def test_the_course_takes_one_group_and_compares_values_and_gradients():
     lesson, checks = COURSE.exercise("masked_softmax")
-    assert checks.changed_arguments == COURSE.changed_arguments == "one group"
+    assert checks.changed_arguments == "one group"
     reference = lesson.reference_answer("masked_softmax")
     assert verdict_on(checks, reference, masked).points == checks.points
     verdict = verdict_on(checks, reference, masked_in_place)
     assert [group.name for group in verdict.groups if not group.is_earned] == [checks.groups[0].name]
     assert "changes its input `scores`" in verdict.message
+
+
+def test_an_installed_course_takes_the_same_group(tmp_path):
+    """A learner's tutor has the checks and the notebooks of the package, and no nbgrader_config.py."""
+    for folder in ("checks", "source"):
+        (tmp_path / folder).symlink_to(COURSE.root / folder)
+    _, checks = open_course(tmp_path).exercise("masked_softmax")
+    assert checks.changed_arguments == "one group"
 
 
 def test_a_second_result_is_asked_for_with_arguments_of_its_own():
