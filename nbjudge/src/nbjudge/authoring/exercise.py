@@ -261,9 +261,10 @@ class Exercise:
 
         The group is worth `points`, and passes or fails as a whole. `verify` looks at the values instead of
         comparing them, for answers that no reference predicts: given the group's cases and the values, it
-        returns None, the name of a mistake, or a sentence. Where cases are measured (see `case`), values are
-        compared, and `verify` is given the reports of right ones; what it says comes behind what is wrong
-        with values elsewhere. `fresh` asks a module on the weights that it
+        returns None, the name of a mistake, or a sentence. It is not asked about values that could not be
+        read, nor about None where the reference returns something. Where cases are measured (see `case`),
+        values are compared, and `verify` is given the reports of right ones; what it says comes behind what
+        is wrong with values elsewhere. `fresh` asks a module on the weights that it
         drew itself, `build(..., look=("result", "state"))`. `withhold_points` says that the group can pass
         without any computation: it earns its points once another group passes.
         """

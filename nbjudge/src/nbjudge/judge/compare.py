@@ -9,7 +9,8 @@ from typing import Any
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.kernel.protocol import Answer
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import kind_of, leaves
+from nbjudge.values.packing import UnreadableValue
 
 COMPARED_AS_THEY_ARE = (bool, int, str, bytes, set, frozenset)
 MOST_NUMBERS = 10  # different ones in the message of a required ValueError
@@ -57,6 +58,14 @@ def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool
     if type(actual) is type(expected) and (actual is None or isinstance(actual, COMPARED_AS_THEY_ARE)):
         return bool(actual == expected)
     return False  # objects that could not be read are not the same as anything
+
+
+def unreadable_part(value: Any) -> UnreadableValue | None:
+    """Return the first part of a result that could not be read; None if there is none.
+
+    Such parts are never the same as anything, not even as themselves.
+    """
+    return next((leaf for _, leaf in leaves(value) if isinstance(leaf, UnreadableValue)), None)
 
 
 def same_gradients(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:

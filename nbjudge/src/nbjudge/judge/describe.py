@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbjudge.authoring.cases import Case
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import KINDS, kind_of
 from nbjudge.values.packing import MadeInKernel, UnreadableValue, make
 
 MOST_NAMES = 4
@@ -24,7 +24,7 @@ MOST_DIGITS = 17  # any two floats that differ do so in these
 
 def kind(value: Any) -> str:
     if isinstance(value, UnreadableValue):
-        return f"an object of type {value.kind}"
+        return _object(value)[0]
     owner = kind_of(value)
     if owner is not None:
         return owner.kind_and_shape(value)
@@ -33,6 +33,46 @@ def kind(value: Any) -> str:
     article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
     names = {float: "Python float", int: "int", bool: "Python bool", str: "string", complex: "complex number"}
     return "None" if value is None else f"{article} {names.get(type(value), type(value).__name__)}"
+
+
+_NOT_CALLED = "a function or method that was not called", "Are its brackets missing?"
+_ONE_BY_ONE = "It gives its entries one by one: collect them, for example with `list(...)`."
+# What may be returned by mistake, by the full name of its type: the words for it, and the usual cause.
+_OBJECTS = dict.fromkeys(
+    ("builtins.builtin_function_or_method", "builtins.method", "builtins.method-wrapper"), _NOT_CALLED
+)
+_OBJECTS |= {f"builtins.dict_{part}": (f"the {part} of a dict", _ONE_BY_ONE) for part in ("keys", "values")}
+_OBJECTS |= {f"builtins.{name}": (f"a `{name}` object", _ONE_BY_ONE) for name in ("map", "zip", "filter")}
+_OBJECTS |= {
+    f"builtins.{name}": (f"a {name} of more entries than are read", "")
+    for name in ("list", "tuple", "dict", "set", "frozenset")
+}
+_OBJECTS |= {
+    "builtins.dict_items": ("the items of a dict", _ONE_BY_ONE),
+    "builtins.enumerate": ("an `enumerate` object", _ONE_BY_ONE),
+    "builtins.function": ("a function", "Call it, or return what it returns."),
+    "builtins.generator": ("a generator", f"{_ONE_BY_ONE} Or write `return` in place of `yield`."),
+    "builtins.module": ("a module", "Name what you need of it, such as a function, and call that."),
+    "builtins.range": ("a `range` object", _ONE_BY_ONE),
+    "builtins.reversed": ("a `reversed` object", _ONE_BY_ONE),
+    "builtins.type": ("a class", "Make an object of it: are its brackets missing?"),
+}
+
+
+def _object(value: UnreadableValue) -> tuple[str, str]:
+    """The words for an object that could not be read, and the usual cause as a sentence, if one is known."""
+    if " " in value.kind:  # words already
+        return value.kind, ""
+    known = _OBJECTS | {name: words for owner in KINDS for name, words in owner.objects.items()}
+    names = value.kind.split("|")
+    plain = names[0].removeprefix("builtins.").removeprefix("__main__.")
+    return next((known[name] for name in names if name in known), (f"an object of type {plain}", ""))
+
+
+def usual_cause(value: Any) -> str:
+    """Return the usual cause of a result that is no value, as a sentence with a blank before it."""
+    cause = _object(value)[1] if isinstance(value, UnreadableValue) else ""
+    return f" {cause}" if cause else ""
 
 
 def short(value: Any) -> str:

@@ -216,11 +216,7 @@ def _measurement(result: GroupResult) -> str:
         return result.objection.sentence
     if _is_always_the_same(result.exercise, [result]):
         return messages.always_the_same(result.exercise, len(result.answers), result.answers[0].value)
-    if not result.drawn.expected:  # no values are compared: say why a value is missing
-        index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
-    else:
-        index = result.failed_cases[0] if result.failed_cases else 0
-    return describe_difference(result, index)
+    return describe_difference(result, result.failed_cases[0] if result.failed_cases else 0)
 
 
 def _cost(result: GroupResult) -> str:

@@ -11,14 +11,13 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import describe, messages
-from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.judge.compare import same_gradients, same_value, unreadable_part
 from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
-from nbjudge.values.packing import UnreadableValue
 
 MOST_ENTRIES = 5  # of a row that is shown
 
@@ -27,6 +26,8 @@ def describe_difference(result: GroupResult, number: int) -> str:
     """Describe in one sentence how the answer to case `number` differs from the expected one."""
     exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
+    if answer.status == "value":  # a group with a verifier comes here only if there is nothing to verify
+        expected = drawn.reference_answer(number)
     if case.refuses is not None and answer.status == "raised" and not answer.raised(NotImplementedError):
         return messages.wrong_error(exercise, case, answer)
     if answer.status != "value":
@@ -51,10 +52,9 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
     exercise = result.exercise
     if isinstance(expected, dict) and isinstance(actual, dict):
         return _wrong_side(result, number, actual, expected)
-    several = isinstance(expected, (list, tuple))
-    if several != isinstance(actual, (list, tuple)) or (several and len(actual) != len(expected)):
-        wanted = f"({', '.join(exercise.results)})" if several else describe.kind(expected)
-        return messages.wrong_type(f"`{exercise.name}`", actual, wanted)
+    several = _are_several(exercise, expected)
+    if several and (not isinstance(actual, (list, tuple)) or len(actual) != len(expected)):
+        return messages.wrong_type(f"`{exercise.name}`", actual, f"({', '.join(exercise.results)})")
     if several and all(
         same_value(one, other, exercise.tolerance) for one, other in zip(actual, expected[::-1], strict=True)
     ):
@@ -73,6 +73,11 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
         rest = f" {messages.agreement(agreeing)}" if agreeing else ""
         return sentence + rest
     return f"`{exercise.name}` does not return what the exercise asks for."
+
+
+def _are_several(exercise: Exercise, value: Any) -> bool:
+    """Whether a value holds the results that an exercise names, one by one: a single one may be a list."""
+    return len(exercise.results) > 1 and isinstance(value, (list, tuple))
 
 
 def _wrong_side(result: GroupResult, number: int, actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
@@ -108,11 +113,14 @@ def _measurements(
     if kind is None or kind is not kind_of(expected):
         is_part = is_part or len(exercise.results) > 1
         what = name if is_part else f"`{exercise.name}`"
-        if isinstance(actual, UnreadableValue) or type(actual) is not type(expected):
-            yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
         both = (actual, expected)
-        if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
-            yield _wrong_entry(result, number, name, actual, expected)
+        if all(isinstance(value, (list, tuple)) for value in both):
+            if len(actual) != len(expected):
+                yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
+            elif any(map(kind_of, expected)) or unreadable_part(actual) is not None:
+                yield _wrong_entry(result, number, name, actual, expected)
+        elif type(actual) is not type(expected):
+            yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
         plain = all(isinstance(value, float) for value in both)
         one, other = describe.told_apart(*both) if plain else map(describe.short, both)
         yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
@@ -130,8 +138,6 @@ def _measurements(
 
 def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
     """Describe the first wrong array in a result that is a list of arrays."""
-    if len(actual) != len(expected):
-        return messages.wrong_type(name, actual, describe.kind(expected), is_part=True)
     place, both = next(
         (place, both)
         for place, both in enumerate(zip(actual, expected, strict=True))
@@ -213,7 +219,7 @@ def _differing_sides(exercise: Exercise, actual: Any, expected: Any) -> Any:
 def _results(exercise: Exercise, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
         return [(name, value[name]) for name in exercise.results if name in value]
-    return list(zip(exercise.results, value if isinstance(value, (list, tuple)) else [value], strict=False))
+    return list(zip(exercise.results, value if _are_several(exercise, value) else [value], strict=False))
 
 
 def _shown(actual: Any, expected: Any) -> str:

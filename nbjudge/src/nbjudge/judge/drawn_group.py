@@ -50,6 +50,13 @@ class DrawnGroup:
     without_argument: dict[int, dict[str, Answer]] = field(default_factory=dict)
     _mistake_answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
+    def reference_answer(self, index: int) -> Answer:
+        """Return what the reference answers to call number `index`; where results are random, one of them."""
+        if self.expected:
+            return self.expected[index]
+        (answer,) = answers_of(self.reference, [not_measured(self.calls[index])])
+        return answer
+
     def mistake_answer(self, mistake: Mistake, index: int) -> Answer:
         """Return what a mistake answers to call number `index`."""
         key = (mistake.name, index)

@@ -15,7 +15,7 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
-from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value
+from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.protocol import Answer, answers_of
@@ -234,7 +234,7 @@ def run_verifier(group: Group, cases: Sequence[Case], values: Sequence[Any]) -> 
 def _objected_cases(drawn: DrawnGroup, answers: Sequence[Answer]) -> tuple[int, ...]:
     """The indices of the cases that fail on their own; all cases if none does."""
     every_case = tuple(range(len(answers)))
-    no_value = tuple(index for index in every_case if answers[index].status != "value")
+    no_value = _cases_without_value(drawn, answers)
     if drawn.group.verify is None or no_value:
         return no_value or every_case
     failed = (
@@ -245,12 +245,26 @@ def _objected_cases(drawn: DrawnGroup, answers: Sequence[Answer]) -> tuple[int, 
     return tuple(failed) or every_case
 
 
+def _cases_without_value(drawn: DrawnGroup, answers: Sequence[Answer]) -> tuple[int, ...]:
+    """The indices of the cases in which there is nothing to verify: the answer gives no value of any use.
+
+    None is of no use unless the reference returns it, too, and what could not be read is not either.
+    """
+    return tuple(
+        index
+        for index, answer in enumerate(answers)
+        if answer.status != "value"
+        or unreadable_part(answer.value) is not None
+        or (answer.value is None and drawn.reference_answer(index).value is not None)
+    )
+
+
 def _verifier_finding(exercise: Exercise, drawn: DrawnGroup, answers: list[Answer]) -> Finding | None:
     """What the group's `verify` says, or the comparison on the weights that a module drew itself."""
     if drawn.group.verify is None and not drawn.group.fresh:
         return None
-    if any(answer.status != "value" for answer in answers):
-        return Finding("")  # there is nothing to verify; the measurement says why
+    if _cases_without_value(drawn, answers):
+        return Finding("")  # the measurement says why
     values = [
         answer.value if case.measure is None else answer.measured
         for case, answer in zip(drawn.cases, answers, strict=True)

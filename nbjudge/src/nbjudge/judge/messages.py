@@ -11,7 +11,7 @@ from typing import Any
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import same_gradient
-from nbjudge.judge.describe import argument_name, describe_call, kind, listed, part_name, short
+from nbjudge.judge.describe import argument_name, describe_call, kind, listed, part_name, short, usual_cause
 from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import WrongParametersError
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
@@ -69,7 +69,8 @@ def expected_result(exercise: Exercise, case: Case, answer: Answer, expected: An
         expected = expected.get("result")
     if expected is None:
         return ""
-    values = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+    is_several = len(exercise.results) > 1 and isinstance(expected, (list, tuple))
+    values = list(expected) if is_several else [expected]
     named = [
         f"`{name}`, {kind(value)}" if len(values) > 1 else kind(value)
         for name, value in zip(exercise.results, values, strict=False)
@@ -202,7 +203,7 @@ def wrong_type(what: str, actual: Any, wanted: str, is_part: bool = False) -> st
     """
     if actual is None and not is_part:
         return f"{what} returns nothing, expected {wanted}. Is the `return` line missing?"
-    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {wanted}."
+    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {wanted}.{usual_cause(actual)}"
 
 
 def wrong_order(exercise: Exercise) -> str:

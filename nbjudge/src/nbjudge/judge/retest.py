@@ -18,7 +18,7 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
 from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
-from nbjudge.judge.compare import changes_values, same_value
+from nbjudge.judge.compare import changes_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
@@ -98,7 +98,7 @@ def _call_to_repeat(results: Sequence[GroupResult]) -> list[Retest]:
         for result in results
         if result.drawn.expected and result.objection is None
         for index in result.wrong_values
-        if result.answers[index].status == "value"
+        if result.answers[index].status == "value" and unreadable_part(result.answers[index].value) is None
     ]
     candidates = [each for each in candidates if not draws_weights(each.calls[0])] or candidates
     sizes = [_count_numbers(each.calls[0]) for each in candidates]

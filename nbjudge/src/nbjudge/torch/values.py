@@ -35,6 +35,7 @@ class Tensors(ArrayKind):
     cause_of_chance = (
         "Is dropout active, perhaps in evaluation mode, too, or part of a `torch.empty` never filled?"
     )
+    objects = {"torch.nn.modules.module.Module": ("a layer (an `nn.Module`)", "Call it with its input.")}
     no_gradient = "something on the way leaves torch, detaches or switches gradients off"
 
     def as_numbers(self, value: Any) -> Any:

@@ -26,7 +26,7 @@ SEED = 0  # on which the solution is also called in this process
 PROGRESS = "Running {notebook} with its solution in a student's kernel, as far as the last test …"
 LONGEST = 200  # characters of a verdict
 LOST = (
-    "The solution of `{name}` gets {points:g} of {most:g} points in a student's kernel, where the whole "
+    "The solution of `{name}` gets {points:g} of {max_points:g} points in a student's kernel, where the whole "
     "notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, and for a "
     "cell that fails."
 )
@@ -60,7 +60,7 @@ def problems_in_a_kernel(
             yield LOST.format(
                 name=verdict.exercise,
                 points=verdict.points,
-                most=verdict.max_points,
+                max_points=verdict.max_points,
                 message=verdict.message[:LONGEST],
             )
 

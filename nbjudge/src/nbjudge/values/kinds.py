@@ -35,6 +35,9 @@ class Kind:
     names: dict[str, str] = {}  # under which code that is sent along finds which modules: {"np": "numpy"}
     differentiates = False  # whether gradients flow through its values
     no_gradient = ""  # why none may have reached an argument, as the end of a sentence
+    # Objects of its library that are returned by mistake: by the name of their type, the words for one and
+    # the usual cause, as a sentence.
+    objects: dict[str, tuple[str, str]] = {}
     cause_of_chance = ""  # usual causes where one call gives two results, as a sentence
 
     def imported(self) -> Any:
@@ -143,6 +146,12 @@ def kind_of(value: Any) -> Kind | None:
 def type_name(value: Any) -> str:
     """The full name of a value's type, for a message."""
     return f"{type(value).__module__}.{type(value).__qualname__}"[:LONGEST_TEXT]
+
+
+def type_names(value: Any) -> str:
+    """The full names of a value's type and of the types it is derived from, with "|" between them."""
+    names = (f"{each.__module__}.{each.__qualname__}" for each in type(value).__mro__)
+    return "|".join(names)[:LONGEST_TEXT]
 
 
 def leaves(value: Any, place: str = "") -> Iterator[Named]:

@@ -28,7 +28,7 @@ from nbjudge.values.kinds import (
     Kind,
     change_leaves,
     kind_of,
-    type_name,
+    type_names,
 )
 
 DEEPEST_NEST = 8
@@ -89,7 +89,7 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
         obstacle = owner.obstacle(value)
     else:
         tree = Message().tree(value, depth)
-        obstacle = tree.get("other", "") if type(tree) is dict else ""
+        obstacle = tree.get("other", "").partition("|")[0] if type(tree) is dict else ""
     if not obstacle:
         return ""
     known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
@@ -156,7 +156,7 @@ class Message:
             return {"bytes": base64.b64encode(value).decode()}
         if isinstance(value, MadeInKernel):
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
-        return {"other": type_name(value)}
+        return {"other": type_names(value)}
 
     def value(self, tree: Any, deep: int) -> Any:
         """The value of a node that is at most so deep."""
@@ -286,7 +286,10 @@ def compile_for_kernel(code: str) -> CodeType:
 
 
 class UnreadableValue:
-    """Stands for a returned object that is neither a plain value nor one of a known kind."""
+    """Stands for a returned object that is neither a plain value nor one of a known kind.
+
+    `kind` is what it is in words, or the names of its types, see `type_names`.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
