@@ -20,6 +20,7 @@ from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.messages import CallRequest, CheckRequest
+from nbjudge.tutor.tutor import ONLY_EXAMPLES
 
 pytestmark = pytest.mark.integration
 
@@ -81,6 +82,51 @@ def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom)
         classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
         _, helped = classroom.post("ada", "help", request)
         assert (helped.parts[0].kind == "code") is (number == 2)
+
+
+def test_junk_is_no_try(classroom):
+    """Replies that cannot be read are no tries, whatever digests the kernel sends with them."""
+    for number in range(3):
+        _, reply = classroom.post(
+            "eve", "check", {"exercise": "softmax", "folder": DOT, "code": f"try {number}"}
+        )
+        while isinstance(reply, CallRequest):
+            _, reply = classroom.post("eve", "answer", {"conversation": reply.conversation, "text": "!"})
+    request = {"exercise": "softmax", "step": "solution", "given": 0, "tries": 99, "folder": DOT}
+    assert classroom.post("eve", "help", request)[1].parts[0].kind == "text"
+
+
+def test_one_page_is_for_checked_answers(classroom):
+    """Which answers are right is what the service has checked, whatever the kernel says."""
+    names = COURSE.assignments["dot_product"].exercises
+    request = {"folder": DOT, "right": list(names)}
+    for number, name in enumerate(names):
+        assert f"{number} of {len(names)} are" in classroom.post("eve", "one_page", request)[1].parts[0].text
+        classroom.check("eve", name, right(name), DOT)
+    (part,) = classroom.post("eve", "one_page", request | {"right": []})[1].parts
+    assert part.kind == "code" and f"def {name}(" in part.text
+    classroom.check("eve", name, mistakes(name)[0].answer, DOT)
+    assert classroom.post("eve", "one_page", request)[1].parts[0].kind == "text"
+
+
+def test_a_stricter_level_holds_for_every_request(classroom):
+    """After a check at `full`, the level `examples` shows no case, hint, mistake, solution or page."""
+    classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT)
+    _, begun = classroom.post("ada", "check", {"exercise": "score", "folder": DOT})
+    help_of = {"exercise": "softmax", "given": 0, "tries": 9, "folder": DOT}
+    requests = [
+        *(("help", help_of | {"step": step}) for step in ("help", "mistake", "solution")),
+        ("help", help_of | {"step": "help", "given": 1}),
+        ("one_page", {"folder": DOT, "right": []}),
+        ("answer", {"conversation": begun.conversation, "text": "{}"}),
+        ("check", {"exercise": "softmax", "folder": DOT}),
+    ]
+    disclosure = DisclosureSettings(Disclosure.EXAMPLES)
+    tutor = classroom.tutors._tutors["ada"]
+    tutor._material = replace(tutor._material, disclosure=disclosure)
+    for action, message in requests:
+        _, reply = classroom.post("ada", action, message)
+        assert getattr(reply, "sentence", "") == ONLY_EXAMPLES, (action, message, reply)
 
 
 def test_the_board_is_computed_once_for_all_pages_until_something_changes(classroom, monkeypatch):

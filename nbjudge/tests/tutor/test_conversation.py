@@ -1,14 +1,18 @@
 """A conversation that its kernel has given up ends, and so does the thread that it took."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from nbjudge.tutor import conversation
 from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest
+from nbjudge.tutor.disclosure import Disclosure
+from nbjudge.tutor.material import Material
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
 from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, OpenConversation, Tutor
 
+ASSIGNMENT = SimpleNamespace(folder="ps1", max_disclosure=Disclosure.FULL)
 CALLS = [{"args": [1], "kwargs": {}}]
 
 
@@ -33,12 +37,13 @@ def ended(monkeypatch):
 
 @pytest.fixture
 def tutor():
-    return Tutor(None)
+    return Tutor(Material({}))
 
 
 def begin(tutor, name="softmax"):
-    opened = OpenConversation(name, Conversation(two_questions), lambda result: Notice(sentence=result))
-    return tutor._begin(opened, "")
+    talk = Conversation(two_questions)
+    opened = OpenConversation(ASSIGNMENT, name, talk, lambda result, _: Notice(sentence=result))
+    return tutor._begin(opened, Disclosure.FULL, "")
 
 
 def answer_to(request):

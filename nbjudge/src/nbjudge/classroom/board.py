@@ -52,9 +52,9 @@ def board(
 
 
 def tries(check_events: Sequence[CheckEvent]) -> int:
-    """Count the tries of one learner: the first check, and each check after a change of the answer."""
-    changes = sum(before.code != after.code for before, after in pairwise(check_events))
-    return changes + bool(check_events)
+    """Count the tries of one learner: the first result, and each one after a change of the answer."""
+    codes = [event.code for event in check_events if event.code]
+    return sum(before != after for before, after in pairwise(codes)) + bool(codes)
 
 
 def _exercise(

@@ -20,7 +20,10 @@ DAY = 86_400.0  # seconds
 
 @dataclass(frozen=True)
 class CheckEvent:
-    """One check of one learner's answer. `code` is a digest of the answer: a new one is another try."""
+    """One check of one learner's answer.
+
+    `code` is a digest of the answer: a new one is another try. It is empty where there was no result.
+    """
 
     time: float
     learner: str

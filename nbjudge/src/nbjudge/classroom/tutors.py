@@ -15,7 +15,15 @@ from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
-from nbjudge.tutor.messages import AnyRequest, CheckRequest, CheckResult, HelpRequest, Reply, ShownFinding
+from nbjudge.tutor.messages import (
+    AnyRequest,
+    CheckRequest,
+    CheckResult,
+    HelpRequest,
+    OnePageRequest,
+    Reply,
+    ShownFinding,
+)
 from nbjudge.tutor.tutor import Tutor
 
 LONGEST_TOLD = 600  # characters of an example on the board
@@ -63,8 +71,14 @@ class ClassTutors:
 
     def reply(self, learner: str, request: AnyRequest) -> Reply:
         """Return the reply to a learner's request. Raises CourseError if the course has no such exercise."""
+        # What the kernel says of its learner's checks is replaced by what was checked here.
+        own = [each for each in self.check_events.all if each.learner == learner]
         if isinstance(request, HelpRequest):
-            request = msgspec.structs.replace(request, tries=self._tries(learner, request.exercise))
+            counted = tries([each for each in own if each.exercise == request.exercise])
+            request = msgspec.structs.replace(request, tries=counted)
+        elif isinstance(request, OnePageRequest):
+            last = {each.exercise: each.right for each in own if each.assignment == request.folder}
+            request = msgspec.structs.replace(request, right=[name for name in last if last[name]])
         return self._tutor(learner).reply(request)
 
     def warm_up(self) -> None:
@@ -97,7 +111,7 @@ class ClassTutors:
                 learner=learner,
                 assignment=assignment,
                 exercise=request.exercise,
-                code=request.code,
+                code="" if result.stopped else request.code,
                 right=result.points == result.max_points,
                 mistake=finding.mistake or "",
                 told=plain_lines(f"{told.sentence} {told.evidence}").strip()[:LONGEST_TOLD],
@@ -105,12 +119,6 @@ class ClassTutors:
         )
         self.on_change()
         result.remark = " ".join(filter(None, (result.remark, self._board_notice(learner))))
-
-    def _tries(self, learner: str, exercise: str) -> int:
-        """How often a learner has tried an exercise, counted here whatever the kernel says."""
-        return tries(
-            [each for each in self.check_events.all if (each.learner, each.exercise) == (learner, exercise)]
-        )
 
     def _board_notice(self, learner: str) -> str:
         """Return the notice that there is a board, with a learner's first check."""

@@ -99,7 +99,7 @@ class ShownFinding(msgspec.Struct, omit_defaults=True):
 
 
 class CheckResult(Message, tag_field="type", tag="result", kw_only=True):
-    """The result of a check. `stopped`: every call raised an exception, so no value could be compared."""
+    """The result of a check. `stopped`: no call gave a value that could be compared."""
 
     exercise: str
     points: float

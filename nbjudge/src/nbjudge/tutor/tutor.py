@@ -37,15 +37,17 @@ MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
+NO_RESULT = ("missing", "raised", "unreadable")
 CHECK_ENDED = "This check is over: run its cell again."
 
 
 class OpenConversation(NamedTuple):
     """A conversation that has not ended."""
 
+    assignment: AssignmentMaterial
     exercise: str
     conversation: AnyConversation
-    finish: Callable[[Any], messages.Reply]  # makes the reply of the conversation's result
+    finish: Callable[[Any, Disclosure], messages.Reply]  # makes the reply of the conversation's result
 
 
 class Tutor:
@@ -86,24 +88,48 @@ class Tutor:
         CourseError
             If the course has no such exercise or assignment.
         """
-        match request:
-            case messages.CheckRequest():
-                return self._check(request)
-            case messages.HelpRequest():
-                return self._help(request)
-            case messages.OnePageRequest():
-                return self._one_page(request)
-            case messages.CallReply():
-                return self._continue(request)
-
-    def _check(self, request: messages.CheckRequest) -> messages.Reply:
-        name = request.exercise
-        assignment = self._material.find(name, request.folder)
-        disclosure = self._disclosure(assignment)
-        if assignment.written(name) is not None:
-            return messages.WrittenExercise()
+        assignment = self._assignment(request)
+        if assignment is None:
+            return messages.Notice(sentence=CHECK_ENDED)
+        disclosure = self._disclosure(assignment)  # for every request, as it is now
+        if isinstance(request, messages.CheckRequest | messages.HelpRequest):
+            written = assignment.written(request.exercise)
+            if written is not None and isinstance(request, messages.CheckRequest):
+                return messages.WrittenExercise()
+            if written is not None:
+                return messages.Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
         if disclosure == Disclosure.EXAMPLES:
             return messages.Notice(sentence=ONLY_EXAMPLES)
+        match request:
+            case messages.CheckRequest():
+                return self._check(request, assignment, disclosure)
+            case messages.HelpRequest():
+                return self._help(request, assignment, disclosure)
+            case messages.OnePageRequest():
+                return messages.Help(parts=one_page(assignment, disclosure, request.right))
+            case messages.CallReply():
+                return self._continue(request, disclosure)
+
+    def _assignment(self, request: messages.AnyRequest) -> AssignmentMaterial | None:
+        """The assignment of a request; None if its conversation has ended."""
+        if isinstance(request, messages.CallReply):
+            opened = self._open.get(request.conversation)
+            return opened and opened.assignment
+        if not isinstance(request, messages.OnePageRequest):
+            return self._material.find(request.exercise, request.folder)
+        folder = request.folder
+        if folder not in self._material.assignments:
+            known = ", ".join(self._material.assignments)
+            raise CourseError(
+                f"The tutor knows no assignment whose notebook is in a folder called {folder!r}. Give the "
+                f"folder its name back: {known}."
+            )
+        return self._material.assignments[folder]
+
+    def _check(
+        self, request: messages.CheckRequest, assignment: AssignmentMaterial, disclosure: Disclosure
+    ) -> messages.Reply:
+        name = request.exercise
         if why_not := assignment.why_not(name):
             return messages.Notice(sentence=why_not)
         exercise, _ = assignment.exercise(name)
@@ -112,7 +138,7 @@ class Tutor:
             drawn_groups = assignment.drawn_groups(name, self._seed)
             return judge_groups(exercise, drawn_groups, call_answer, self._seed).without_answers()
 
-        def finish(examination: Judgement) -> messages.Reply:
+        def finish(examination: Judgement, disclosure: Disclosure) -> messages.Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
             result = check_result(examination, disclosure, assignment.remark(name))
@@ -120,15 +146,14 @@ class Tutor:
             return result
 
         conversation = self._converse((assignment.folder, name), judge)
-        return self._begin(OpenConversation(name, conversation, finish), request.program)
+        return self._begin(
+            OpenConversation(assignment, name, conversation, finish), disclosure, request.program
+        )
 
-    def _help(self, request: messages.HelpRequest) -> messages.Reply:
+    def _help(
+        self, request: messages.HelpRequest, assignment: AssignmentMaterial, disclosure: Disclosure
+    ) -> messages.Reply:
         name, given = request.exercise, request.given
-        assignment = self._material.find(name, request.folder)
-        disclosure = self._disclosure(assignment)
-        written = assignment.written(name)
-        if written is not None:
-            return messages.Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
         examination = self._examined.get(name)
         if examination is None:
             return messages.Notice(sentence=CHECK_FIRST.format(name=name))
@@ -138,31 +163,22 @@ class Tutor:
             return messages.Help(parts=hint(assignment, name, given - self._case_shown.get(name, False)))
         current = examination
 
-        def finish(case: list[messages.Part]) -> messages.Reply:
+        def finish(case: list[messages.Part], _disclosure: Disclosure) -> messages.Reply:
             self._case_shown[name] = bool(case)
             return messages.Help(parts=case or hint(assignment, name, 0))
 
         conversation = Conversation(lambda call_answer: smallest_case(assignment, current, call_answer))
-        return self._begin(OpenConversation(name, conversation, finish), request.program)
+        return self._begin(
+            OpenConversation(assignment, name, conversation, finish), disclosure, request.program
+        )
 
-    def _one_page(self, request: messages.OnePageRequest) -> messages.Reply:
-        folder = request.folder
-        if folder not in self._material.assignments:
-            known = ", ".join(self._material.assignments)
-            raise CourseError(
-                f"The tutor knows no assignment whose notebook is in a folder called {folder!r}. Give the "
-                f"folder its name back: {known}."
-            )
-        assignment = self._material.assignments[folder]
-        return messages.Help(parts=one_page(assignment, self._disclosure(assignment), request.right))
-
-    def _continue(self, reply: messages.CallReply) -> messages.Reply:
+    def _continue(self, reply: messages.CallReply, disclosure: Disclosure) -> messages.Reply:
         """Continue a conversation with the results of the calls, or with the reason why there are none."""
-        if reply.conversation not in self._open:
+        opened = self._open.get(reply.conversation)
+        if opened is None:
             return messages.Notice(sentence=CHECK_ENDED)
-        opened = self._open[reply.conversation]
         opened.conversation.answer(reply)
-        return self._next_reply(reply.conversation, opened)
+        return self._next_reply(reply.conversation, opened, disclosure)
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
@@ -174,7 +190,7 @@ class Tutor:
             if second:
                 packed_requests.text(name, second, {})
 
-    def _begin(self, begun: OpenConversation, program: str) -> messages.Reply:
+    def _begin(self, begun: OpenConversation, disclosure: Disclosure, program: str) -> messages.Reply:
         # A kernel that begins an exercise again no longer waits for its earlier conversation about it.
         obsolete = [each for each, other in list(self._open.items()) if other.exercise == begun.exercise]
         others = [each for each in self._open if each not in obsolete]
@@ -183,12 +199,14 @@ class Tutor:
         conversation_id = secrets.token_hex(8)
         self.called_exercise = begun.exercise
         self._open[conversation_id] = begun
-        reply = self._next_reply(conversation_id, begun)
+        reply = self._next_reply(conversation_id, begun, disclosure)
         if isinstance(reply, messages.CallRequest) and reply.program != program:
             reply.source = protocol.program()
         return reply
 
-    def _next_reply(self, conversation_id: str, opened: OpenConversation) -> messages.Reply:
+    def _next_reply(
+        self, conversation_id: str, opened: OpenConversation, disclosure: Disclosure
+    ) -> messages.Reply:
         step = None
         try:
             step = opened.conversation.next()
@@ -199,7 +217,7 @@ class Tutor:
                 self.called_exercise = ""
                 self._open.pop(conversation_id, None)
         if not isinstance(step, KernelRequest):
-            return opened.finish(step)
+            return opened.finish(step, disclosure)
         return messages.CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
 
     def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
@@ -242,9 +260,9 @@ def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "
 
 
 def _always_stops(examination: Judgement) -> bool:
-    """Whether there is no answer, or every call of it raised: there is no result to compare yet."""
+    """Whether no call of the answer gave anything that can be read: there is no result to compare yet."""
     answers = [answer for result in examination.results for answer in result.answers]
-    return examination.verdict.points == 0 and all(a.status in ("missing", "raised") for a in answers)
+    return examination.verdict.points == 0 and all(answer.status in NO_RESULT for answer in answers)
 
 
 def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.ShownFinding:
