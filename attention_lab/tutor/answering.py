@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Literal
 
 SECONDS = 20.0  # for all calls of one question
@@ -43,7 +43,7 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> CallOutcome:
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
     with quiet[0], quiet[1], _deadline(seconds) as clock:
         try:
-            result.text = work()
+            result.text = _call(work)
         except KeyboardInterrupt:
             if not clock.fired:
                 raise
@@ -128,7 +128,7 @@ def _interrupt_main_thread() -> None:
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[_Clock]:
-    """Interrupts the main thread after that time, and again, until it is left."""
+    """Interrupts the answer after that time, and again, until it is left."""
     clock, done = _Clock(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield clock
@@ -140,12 +140,29 @@ def _deadline(seconds: float) -> Iterator[_Clock]:
             clock.fired, wait = True, PATIENCE
             _interrupt_main_thread()
 
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        # One that arrives before the answer begins, or when it has ended, is meant for no one.
+        if _is_within_the_call(frame) or not clock.fired:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
     try:
+        watcher.start()
         yield clock
     finally:
         done.set()
-        # An interrupt that was on its way when the answer ended is meant for no one.
-        with contextlib.suppress(KeyboardInterrupt):
+        if watcher.is_alive():
             watcher.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def _call(work: Callable[[], str]) -> str:
+    """Make the call that may be interrupted, in a frame by which `_deadline` knows it."""
+    return work()
+
+
+def _is_within_the_call(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not _call.__code__:
+        frame = frame.f_back
+    return frame is not None

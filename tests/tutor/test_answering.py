@@ -29,10 +29,23 @@ def test_what_sleeps_is_interrupted_too():
     assert time.monotonic() - began < 10
 
 
-def test_an_interrupt_that_comes_late_meets_no_one():
-    for _ in range(30):
-        answer(lambda: time.sleep(0.0095), seconds=0.01)
-    time.sleep(0.05)  # where a KeyboardInterrupt would come up
+@pytest.mark.parametrize(("owner", "end"), [(threading.Thread, "start"), (threading.Event, "set")])
+def test_an_interrupt_beside_the_answer_meets_no_one(monkeypatch, owner, end):
+    """The time may be up before the answer begins, or when it has just ended."""
+    real = getattr(owner, end)
+
+    def long(*arguments):
+        real(*arguments) if end == "start" else None
+        time.sleep(0.2)  # where the KeyboardInterrupt would come up
+        real(*arguments) if end == "set" else None
+
+    with monkeypatch.context() as slow:
+        slow.setattr(owner, end, long)
+        try:
+            outcome = answer(lambda: "ab", seconds=0.05)
+        except KeyboardInterrupt:
+            pytest.fail("the interrupt was raised outside of the answer")
+    assert (outcome.text, outcome.lost) == ("ab", "")
 
 
 def test_gradients_are_on_again_after_an_interrupted_call():
