@@ -110,8 +110,17 @@ endef
 
 # All packages in one run of pip. Of its lines, show downloads from 5 MB on and problems.
 # On Linux, PyPI's torch brings CUDA along: where there is no GPU, pip looks for the small CPU build as well.
+# An environment that someone made without make keeps its torch.
 define install
+constraints=constraints.txt; \
 torch=$$(grep -o '^torch==[0-9.]*' constraints.txt); \
+if ! test -e $(ready) && ! test -e $(demo_ready); then \
+    own=$$($(bin)/python -c 'import importlib.metadata as m; print(m.version("torch"))' 2>/dev/null); \
+    if test -n "$$own"; then \
+        constraints=.venv/constraints.txt; torch="torch==$$own"; \
+        { grep -v '^torch==' constraints.txt; echo "$$torch"; } >$$constraints; \
+    fi; \
+fi; \
 echo "Set-up 2/2: $$torch and the other packages"; \
 if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z "$$PIP_EXTRA_INDEX_URL"; then \
     if $(bin)/python -c 'import urllib.request; urllib.request.urlopen("$(cpu)/torch/", timeout=5)' 2>/dev/null; then \
@@ -120,7 +129,7 @@ if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z 
         echo "$(cpu) does not answer: torch comes from pip's own index, where it may bring CUDA along (2 GB)."; \
     fi; \
 fi; \
-{ $(bin)/pip install --disable-pip-version-check -c constraints.txt \
+{ $(bin)/pip install --disable-pip-version-check -c $$constraints \
     "$$torch" -e "./nbjudge[grading,torch]" -e ".[$(groups)]"; echo $$? >.venv/pip-status; } | awk ' \
     /^ *Downloading .*\([0-9.]+ MB\)/ { if (substr($$3, 2) + 0 >= 5) print "  " $$2 " " $$3 " " $$4 } \
     /^Installing collected packages/ { print "  installing " NF - 3 " packages"; fflush(); next } \

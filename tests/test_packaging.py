@@ -286,6 +286,19 @@ def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answe
 
 
 @pytest.mark.integration
+def test_make_keeps_a_learners_torch(make, tmp_path):
+    """In an environment that pip made, `make` asks for the torch that is there; its own it may replace."""
+    program(tmp_path / ".venv/bin/python", 'case "$2" in *metadata*) echo 2.7.1+cu126;; esac')
+    program(tmp_path / ".venv/bin/pip", 'echo "pip $5" "$(grep "^torch==" "$4")"')
+    program(tmp_path / ".venv/bin/attention-lab", "exit 0")
+    own = "torch==2.7.1+cu126"
+    assert f"pip {own} {own}" in make("site", python3_11="exit 0").stdout
+    os.utime(tmp_path / ".venv/.attention-lab-ready", (0, 0))
+    pinned = f"torch=={metadata.version('torch').partition('+')[0]}"
+    assert f"pip {pinned} {pinned}" in make("site", python3_11="exit 0").stdout
+
+
+@pytest.mark.integration
 def test_a_machine_with_a_gpu_gets_what_pip_finds(make, tmp_path):
     program(tmp_path / ".venv/bin/python", "exit 0")
     program(tmp_path / ".venv/bin/pip", 'echo "pip <$PIP_EXTRA_INDEX_URL>"')
