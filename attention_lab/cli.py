@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
+# The headings of `attention-lab --help`, in the order in which each first command is added.
+LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors of lessons"
 ONLY_FOR_INSTRUCTORS = (
     "[bold red]attention-lab:[/] This command is for instructors, and the students' package leaves it out: "
     "install Attention Lab from the course's own folder."
@@ -67,7 +69,48 @@ def main() -> None:
         raise SystemExit(1) from None
 
 
-@app.command()
+@app.command(rich_help_panel=LEARNERS)
+def start(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Your work folder; it is made where there is none.")
+    ],
+    jupyter: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OPTION", help="After `--`: options of JupyterLab's own."),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address instead of opening it.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port, where 8888 is not the one.")
+    ] = None,
+) -> None:
+    """Put the lessons into a folder of your own and open JupyterLab there; your work is kept."""
+    from attention_lab.start.jupyter_lab import end, open_lessons
+    from attention_lab.start.lessons import released_lessons
+
+    options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
+    open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
+    end()
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def demo(
+    lesson: Annotated[str, typer.Option(help="The lesson that the class hands in.")] = "01_dot_product",
+    students: Annotated[int, typer.Option(min=1, help="How many students hand it in.")] = 24,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Run the invented students' code as you, without bubblewrap.")
+    ] = False,
+) -> None:
+    """Build the course and grade a simulated class with nbgrader."""
+    from attention_lab.maintain.demo.run_demo import run_demo
+
+    chosen = _course().choose(lesson)[0]
+    _make(chosen)
+    run_demo(chosen, students, console, sandbox=not no_sandbox)
+
+
+@app.command(rich_help_panel=AUTHORS)
 def build(
     lesson: Annotated[str, typer.Argument(help="One lesson (02_scaling); all of them by default.")] = "*",
     check: Annotated[
@@ -122,23 +165,7 @@ def _make(lesson: Assignment, force: bool = False) -> bool:
     return bool(done_by_build)
 
 
-@app.command()
-def demo(
-    lesson: Annotated[str, typer.Option(help="The lesson that the class hands in.")] = "01_dot_product",
-    students: Annotated[int, typer.Option(min=1, help="How many students hand it in.")] = 24,
-    no_sandbox: Annotated[
-        bool, typer.Option("--no-sandbox", help="Run the invented students' code as you, without bubblewrap.")
-    ] = False,
-) -> None:
-    """Build the course and grade a simulated class with nbgrader."""
-    from attention_lab.maintain.demo.run_demo import run_demo
-
-    chosen = _course().choose(lesson)[0]
-    _make(chosen)
-    run_demo(chosen, students, console, sandbox=not no_sandbox)
-
-
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def lab(
     folder: Annotated[Path, typer.Option(help="Where the student's copy is kept.")] = Path("build/lab"),
 ) -> None:
@@ -149,32 +176,7 @@ def lab(
     end()
 
 
-@app.command()
-def start(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Your work folder; it is made where there is none.")
-    ],
-    jupyter: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="OPTION", help="After `--`: options of JupyterLab's own."),
-    ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address instead of opening it.")
-    ] = False,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port, where 8888 is not the one.")
-    ] = None,
-) -> None:
-    """Put the lessons into a folder of your own and open JupyterLab there; your work is kept."""
-    from attention_lab.start.jupyter_lab import end, open_lessons
-    from attention_lab.start.lessons import released_lessons
-
-    options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
-    open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
-    end()
-
-
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(
     folder: Annotated[Path, typer.Option(help="The folder that the zip goes to.")] = Path("dist"),
     tutor: Annotated[
@@ -196,7 +198,7 @@ def bundle(
     console.print(f"For students: {zip_file} ({size}, {contents})", highlight=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def site(
     folder: Annotated[Path, typer.Option(help="Where the pages go, in place of earlier ones.")] = Path(
         "_site"
@@ -229,13 +231,13 @@ def _add_the_graders_commands() -> None:
     from nbjudge.cli import coverage, grade, regrade_answer, report, try_checks, visible
     from nbjudge.skeletons.commands import add_commands
 
-    add_commands(app, _this_courses_form)
-    app.command("try")(try_checks)
-    app.command()(coverage)
-    app.command()(visible)
-    app.command()(grade)
-    app.command("regrade")(regrade_answer)
-    app.command()(report)
+    add_commands(app, _this_courses_form, AUTHORS)
+    app.command("try", rich_help_panel=AUTHORS)(try_checks)
+    app.command(rich_help_panel=AUTHORS)(coverage)
+    app.command(rich_help_panel=AUTHORS)(visible)
+    app.command(rich_help_panel=INSTRUCTORS)(grade)
+    app.command("regrade", rich_help_panel=INSTRUCTORS)(regrade_answer)
+    app.command(rich_help_panel=INSTRUCTORS)(report)
 
 
 def _this_courses_form() -> Form:

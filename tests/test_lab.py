@@ -9,10 +9,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typer
 import zmq
 from jupyter_client.manager import KernelManager
 from rich.console import Console
 
+from attention_lab import cli
 from attention_lab.errors import CourseError
 from attention_lab.start.jupyter_lab import open_lab
 from attention_lab.start.lessons import add_missing_lessons
@@ -51,6 +53,14 @@ def copy(course: Course, folder: Path) -> str:
     return console.file.getvalue()
 
 
+def test_help_sorts_commands_by_reader():
+    """Each command is below a heading, those of learners first."""
+    commands = typer.main.get_command(cli.app).commands
+    headings = {name: command.rich_help_panel for name, command in commands.items()}
+    assert list(dict.fromkeys(headings.values())) == [cli.LEARNERS, cli.INSTRUCTORS, cli.AUTHORS]
+    assert [name for name in headings if headings[name] == cli.LEARNERS] == ["start", "files"]
+
+
 def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
     output = copy(course, tmp_path / "new/lab")
     assert files_in(tmp_path / "new/lab") == {
@@ -66,19 +76,34 @@ def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, t
     lab = tmp_path / "lab"
     copy(course, lab)
     (lab / SECOND).write_text("three evenings of work")
-    (lab / "02_second/layers.py").unlink()
     (lab / "02_second/notes.txt").write_text("mine")
     shutil.rmtree(lab / "01_first")
 
     output = copy(course, lab)
     assert files_in(lab / "02_second") == {
         "second.ipynb": "three evenings of work",
+        "layers.py": "given = True",
         "notes.txt": "mine",
     }
     assert files_in(lab / "01_first") == {"first.ipynb": "release of first"}
     added_line, kept_line = output.splitlines()
     assert "01_first" in added_line and "02_second" not in added_line
     assert "02_second" in kept_line and "01_first" not in kept_line
+
+
+@pytest.mark.parametrize("name", ["second.ipynb", "layers.py"])
+def test_a_missing_file_of_a_lesson_is_restored(course, tmp_path, name):
+    """The notebook or a given file comes back as released; the rest of the folder is kept."""
+    lab = tmp_path / "lab"
+    copy(course, lab)
+    for file in ("second.ipynb", "layers.py"):
+        (lab / "02_second" / file).write_text("mine")
+    (lab / "02_second" / name).unlink()
+    output = copy(course, lab)
+    released = (course.root / "release/02_second" / name).read_text()
+    assert files_in(lab / "02_second") == {"second.ipynb": "mine", "layers.py": "mine"} | {name: released}
+    assert f"Restored in {lab / '02_second'}: {name}." in output and "Kept" in output
+    assert "Restored" not in copy(course, lab)
 
 
 def test_a_lesson_that_was_renamed_comes_afresh(course, tmp_path):

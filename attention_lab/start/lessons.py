@@ -9,7 +9,13 @@ from rich.console import Console
 
 import attention_lab
 from attention_lab.errors import CourseError
-from attention_lab.start.updates import describe_release, read_record, update_lesson, write_record
+from attention_lab.start.updates import (
+    describe_release,
+    read_record,
+    restore_missing,
+    update_lesson,
+    write_record,
+)
 
 FIRST_PAGE = "00_start_here/start_here.ipynb"
 
@@ -27,7 +33,7 @@ def released_lessons() -> Path:
 
 
 def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
-    """Copy each lesson of `release` that is not in `folder`, and update those that were released again.
+    """Copy each lesson or file of `release` that `folder` lacks, and update lessons that were released again.
 
     A learner's answers and added cells are kept, see `attention_lab.start.updates`. Raises CourseError if the
     lessons cannot be written.
@@ -50,6 +56,7 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
             name for name in existing if name in record and record[name].digests != released[name].digests
         ]
         updates = {name: update_lesson(release / name, folder / name, record[name]) for name in newer}
+        restored = {name: restore_missing(release / name, folder / name) for name in existing}
         write_record(folder, record | {name: released[name] for name in (*added, *newer)})
     except OSError as error:  # of several files, shutil tells in a list
         reason = error.strerror or "not every file can be written"
@@ -68,7 +75,10 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    if unchanged := [name for name in existing if name not in newer]:
+    for name, files in restored.items():
+        if files:
+            console.print(f"Restored in {folder / name}: {', '.join(files)}.", highlight=False)
+    if unchanged := [name for name in existing if name not in newer and not restored[name]]:
         console.print(
             f"Kept as you left them in {folder}: {', '.join(unchanged)}. "
             "To start one again, rename its folder.",

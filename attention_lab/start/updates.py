@@ -98,6 +98,15 @@ def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> LessonUpda
     return LessonUpdate(files, new_cells, backups)
 
 
+def restore_missing(release: Path, own: Path) -> list[str]:
+    """Copy the files of a released lesson that a learner's copy lacks; return their names."""
+    missing = [file for file in _files(release) if not (own / file).exists()]
+    for file in missing:
+        (own / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(release / file, own / file)
+    return [file.as_posix() for file in missing]
+
+
 def merge_answers(
     release: dict[str, Any], own: dict[str, Any], earlier_cells: Collection[str]
 ) -> dict[str, Any]:

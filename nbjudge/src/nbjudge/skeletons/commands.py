@@ -14,10 +14,10 @@ if TYPE_CHECKING:  # it imports what takes long
     from nbjudge.skeletons.templates import Form
 
 
-def add_commands(app: typer.Typer, make_form: Callable[[], Form]) -> None:
-    """Add both commands to a program; `make_form` is called when one of them is typed."""
+def add_commands(app: typer.Typer, make_form: Callable[[], Form], heading: str | None = None) -> None:
+    """Add both commands to a program, below a heading of its help; each calls `make_form` when it runs."""
 
-    @app.command("new-lesson")
+    @app.command("new-lesson", rich_help_panel=heading)
     def add_assignment(
         folder: Annotated[str, typer.Argument(help="The folder of the assignment: ps2.")],
     ) -> None:
@@ -29,7 +29,7 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form]) -> None:
         created = new_assignment(read_folders(find_root(Path.cwd())), folder, form)
         _print(f"Made {created}. Next: {form.program} new-exercise {folder} NAME")
 
-    @app.command("new-exercise")
+    @app.command("new-exercise", rich_help_panel=heading)
     def add_exercise(
         assignment: Annotated[
             str, typer.Argument(help="The notebook that it is added to: ps2, or ps2/problem1 of several.")
