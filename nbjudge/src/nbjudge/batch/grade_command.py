@@ -65,6 +65,9 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
         unchanged = f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."
         console.print(Text(plan.warning or unchanged), soft_wrap=True)
         _follow_dates(plan, console)
+        students = plan.folders.students(plan.assignment)
+        if any(plan.folders.feedback(student, plan.assignment).exists() for student in students):
+            _print_open_tasks(plan, console)  # which imports nbgrader
         return ExitStatus.SUCCESS
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
@@ -79,6 +82,7 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
         console.print(Text(plan.warning, style="yellow"), soft_wrap=True)
     if not stopped:
         _follow_dates(plan, console)
+    _print_open_tasks(plan, console)
     if stopped:
         return ExitStatus.INTERRUPTED
     return ExitStatus.PROBLEM if any(graded.problem for graded in results) else ExitStatus.SUCCESS
@@ -103,6 +107,17 @@ def _follow_dates(plan: Plan, console: Console) -> None:
         changed = update_penalties(config, coursedir, log)
     if changed:
         print_plain(console, f"Late penalties follow the dates as they are now, for: {', '.join(changed)}.")
+
+
+def _print_open_tasks(plan: Plan, console: Console) -> None:
+    """Say which marks are offered again, and how many feedback pages are older than their grades."""
+    from nbjudge.batch.display import print_plain
+    from nbjudge.course.gradebook import gradebook_url, not_generated_reason
+    from nbjudge.record.grades import open_tasks
+
+    if not_generated_reason(plan.folders, plan.assignment) is None:
+        for sentence in open_tasks(gradebook_url(plan.folders.root), plan.folders, plan.assignment):
+            print_plain(console, sentence, "yellow")
 
 
 def grade_plan(

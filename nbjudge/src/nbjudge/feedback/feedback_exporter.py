@@ -12,7 +12,7 @@ from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 from nbconvert.exporters.exporter import FilenameExtension, ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
+from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import NbGraderPreprocessor
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -22,10 +22,13 @@ from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
 from traitlets import List, Unicode
 
+from nbjudge.course.folders import folders_of
 from nbjudge.course.regions import Regions
 from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
+from nbjudge.nbgrader_hooks.hooks import force_where
 from nbjudge.plain_text import sentence_as_html
+from nbjudge.record.grades import is_outdated, read_grades
 from nbjudge.settings import FeedbackSettings
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -46,6 +49,11 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
     template_name = Unicode(NAME)
     extra_template_basedirs = List(Unicode(), [str(TEMPLATES)])
     preprocessors = List(default_value=["nbjudge.feedback.feedback_exporter.UnmarkedCellsNotice"])
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if isinstance(self.parent, BaseConverter):
+            _remake_outdated(self.parent)
 
     def default_filters(self) -> Iterable[tuple[str, Any]]:
         """nbconvert's, and those of the page: all give text that is safe in a page."""
@@ -70,6 +78,20 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
 
     def _page(self, notebook: NotebookNode, resources: dict[str, Any]) -> Page:
         return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_assignment)
+
+
+def _remake_outdated(converter: Any) -> None:
+    """Let nbgrader make a page again that shows other grades than there are, whatever its timestamps are."""
+    coursedir = converter.coursedir
+    folders = folders_of(coursedir)
+
+    def is_old(assignment: str, student: str) -> bool:
+        grades = read_grades(coursedir.db_url, assignment, student)
+        return any(
+            is_outdated(folders, student, assignment, Path(name).stem, grades) for name in converter.notebooks
+        )
+
+    force_where(converter, is_old)
 
 
 def _lexer(name: str) -> Lexer:
@@ -117,17 +139,20 @@ def _points(number: float) -> str:
 
 
 class UnmarkedCellsNotice(NbGraderPreprocessor):  # type: ignore[misc]
-    """Writes `needs_marking` into the nbgrader metadata of each graded cell that waits for a person."""
+    """Writes `needs_marking` into the nbgrader metadata of each graded cell that waits for a person.
+
+    The page gets a digest of its grades, too, by which an outdated page is found.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         about = resources["nbgrader"]
-        with Gradebook(about["db_url"]) as gradebook:
-            found = gradebook.find_submission_notebook(
-                about["notebook"], about["assignment"], about["student"]
-            )
-            waiting = {grade.name for grade in found.grades if grade.needs_manual_grade}
+        student, name = about["student"], about["notebook"]
+        grades = read_grades(about["db_url"], about["assignment"], student)[student, name]
+        graded = Path(resources["metadata"]["path"]) / f"{name}.ipynb"
+        about["grades_digest"] = grades.page_digest(graded)
         for cell in nb.cells:
             marks = cell.metadata.get("nbgrader", {})
-            if marks.get("grade_id") in waiting:
+            found = grades.cells.get(marks.get("grade_id"))
+            if found is not None and found.waits:
                 marks["needs_marking"] = True
         return nb, resources

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import errno
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import partial
@@ -37,6 +37,8 @@ from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
+from nbjudge.record.grades import NotebookGrades, open_tasks, read_grades
+from nbjudge.record.marked_answers import read_marked_answers
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
 
@@ -138,19 +140,73 @@ def hide_links(coursedir: Any) -> None:
 
 def regrade_changed(converter: Any, notebooks: Collection[str]) -> None:
     """Let nbgrader grade a submission again if its content changed, whatever its timestamps are."""
-    init_destination, folders = converter.init_destination, folders_of(converter.coursedir)
+    folders = folders_of(converter.coursedir)
 
-    def init_destination_of_changed(assignment: str, student: str) -> bool:
+    def is_changed(assignment: str, student: str) -> bool:
         submitted, graded = folders.submission(student, assignment), folders.autograded(student, assignment)
-        force = converter.force
         with suppress(OSError):  # grading it will report that it cannot be read
-            converter.force = force or is_same_content(submitted, graded, notebooks) is False
+            return is_same_content(submitted, graded, notebooks) is False
+        return False
+
+    force_where(converter, is_changed)
+
+
+def force_where(converter: Any, is_old: Callable[[str, str], bool]) -> None:
+    """Let a converter of nbgrader's convert again what is old: the assignment and student say which."""
+    init_destination = converter.init_destination
+
+    def init_destination_of_old(assignment: str, student: str) -> bool:
+        force = converter.force
+        converter.force = force or is_old(assignment, student)
         try:
             return bool(init_destination(assignment, student))
         finally:
             converter.force = force
 
-    converter.init_destination = init_destination_of_changed
+    converter.init_destination = init_destination_of_old
+
+
+def keep_marks(converter: Any) -> None:
+    """Keep a mark given by hand where the answer is the same to the letter and its automatic points are.
+
+    nbgrader offers every mark again that it grades again, except on tasks, whatever the answer is. A learning
+    platform gets no grade for a submission with a mark that is offered.
+    """
+    coursedir, end = converter.coursedir, converter.set_permissions
+    init_destination, convert = converter.init_destination, converter.convert_notebooks
+    folders = folders_of(coursedir)
+    earlier: dict[str, tuple[NotebookGrades, dict[str, str]]] = {}
+
+    def init_destination_after_note(assignment: str, student: str) -> bool:
+        earlier.clear()
+        graded = folders.autograded(student, assignment)
+        if graded.is_dir():  # nbgrader removes it
+            for (_, name), grades in read_grades(coursedir.db_url, assignment, student).items():
+                if grades.has_marks:
+                    earlier[name] = grades, read_marked_answers(graded / f"{name}.ipynb")
+        return bool(init_destination(assignment, student))
+
+    def end_with_marks(assignment: str, student: str) -> None:
+        with _gradebook(converter) as gradebook:
+            for name, (grades, answers) in earlier.items():
+                now = read_marked_answers(folders.autograded(student, assignment) / f"{name}.ipynb")
+                for grade in gradebook.find_submission_notebook(name, assignment, student).grades:
+                    before = grades.cells.get(grade.name)
+                    if before is not None and before.manual_score is not None:
+                        same = grade.name in now and now[grade.name] == answers.get(grade.name)
+                        same = same and before.auto_score == grade.auto_score
+                        grade.needs_manual_grade = before.waits or not same
+            gradebook.db.commit()
+        end(assignment, student)
+
+    def convert_and_tell() -> None:
+        convert()
+        if not getattr(converter, "only", ""):  # `nbjudge grade` says it once for the class
+            for sentence in open_tasks(coursedir.db_url, folders, coursedir.assignment_id):
+                converter.log.warning(sentence)
+
+    converter.init_destination, converter.set_permissions = init_destination_after_note, end_with_marks
+    converter.convert_notebooks = convert_and_tell
 
 
 def select_submissions(converter: Any, assignments: Sequence[Assignment]) -> None:

@@ -88,6 +88,7 @@ class SubmissionExporter(NotebookExporter):
         hooks.share_sql(converter)
         hooks.hide_links(converter.coursedir)
         hooks.take_back_ungraded(converter)
+        hooks.keep_marks(converter)
         hooks.prepare_run(converter, self.config)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:

@@ -1,0 +1,131 @@
+"""The grades of an assignment in nbgrader's gradebook: the marks given by hand, and what a page shows."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader import api
+from sqlalchemy import create_engine, select
+
+from nbjudge.course.folders import CourseFolders
+from nbjudge.plain_text import first_few
+
+PAGE_START = 1_000  # bytes of a page that hold the digest of its grades
+OFFERED_AGAIN = (
+    "{count} given by hand {wait} for you again, because the answer or its automatic points have changed: "
+    "confirm or change {them} in the formgrader under Manual Grading ({students})."
+)
+OUTDATED = (
+    "The feedback pages of {count} are older than their grades: `nbgrader generate_feedback {assignment}` "
+    "makes them again."
+)
+
+
+@dataclass(frozen=True)
+class CellGrade:
+    """What the gradebook has of one graded cell of a submission."""
+
+    auto_score: float | None
+    manual_score: float | None
+    extra_credit: float | None
+    waits: bool  # for a person to mark it
+
+
+@dataclass
+class NotebookGrades:
+    """What the gradebook has of one submitted notebook."""
+
+    penalty: float | None
+    cells: dict[str, CellGrade] = field(default_factory=dict)  # by nbgrader's id of the cell
+    comments: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether a person has given points."""
+        return any(cell.manual_score is not None for cell in self.cells.values())
+
+    def page_digest(self, graded: Path) -> str:
+        """A digest that changes with these grades and whenever the notebook is graded again."""
+        about = (graded.stat().st_mtime_ns, self.penalty, sorted(self.cells.items(), key=str))
+        return hashlib.sha256(repr((about, sorted(self.comments.items(), key=str))).encode()).hexdigest()
+
+
+AllGrades = dict[tuple[str, str], NotebookGrades]  # by student and notebook
+
+
+def read_grades(url: str, assignment: str, student: str | None = None) -> AllGrades:
+    """Read the grades of an assignment, of one student or all."""
+    submitted, notebook, grade, comment = (
+        api.SubmittedAssignment,
+        api.SubmittedNotebook,
+        api.Grade,
+        api.Comment,
+    )
+
+    def rows(table: Any, *columns: Any) -> Any:
+        found = select(submitted.student_id, api.Notebook.name, *columns).select_from(table)
+        if table is not notebook:
+            found = found.join(table.cell).join(table.notebook)
+        found = found.join(notebook.notebook).join(notebook.assignment).join(submitted.assignment)
+        found = found.where(api.Assignment.name == assignment)
+        return connection.execute(found if student is None else found.where(submitted.student_id == student))
+
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            grades = {
+                (who, name): NotebookGrades(penalty)
+                for who, name, penalty in rows(notebook, notebook.late_submission_penalty)
+            }
+            scores = (grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade)
+            for who, name, cell, *values in rows(grade, api.BaseCell.name, *scores):
+                grades[who, name].cells[cell] = CellGrade(*values)
+            comments = rows(comment, api.BaseCell.name, comment.auto_comment, comment.manual_comment)
+            for who, name, cell, automatic, manual in comments:
+                grades[who, name].comments[cell] = (automatic, manual)
+    finally:
+        engine.dispose()
+    return grades
+
+
+def is_outdated(
+    folders: CourseFolders, student: str, assignment: str, notebook: str, grades: AllGrades
+) -> bool:
+    """Whether a feedback page is there and shows other grades than the gradebook has."""
+    try:
+        with (folders.feedback(student, assignment) / f"{notebook}.html").open("rb") as file:
+            start = file.read(PAGE_START).decode(errors="replace")
+        graded = folders.autograded(student, assignment) / f"{notebook}.ipynb"
+        return grades[student, notebook].page_digest(graded) not in start
+    except (OSError, KeyError):  # there is no page yet, or nothing to make it from
+        return False
+
+
+def open_tasks(url: str, folders: CourseFolders, assignment: str) -> Iterator[str]:
+    """Say in a sentence each which marks are offered again and how many feedback pages are outdated."""
+    grades = read_grades(url, assignment)
+    offered = [
+        student
+        for (student, _), notebook in sorted(grades.items())
+        for cell in notebook.cells.values()
+        if cell.waits and cell.manual_score is not None
+    ]
+    if offered:
+        one = len(offered) == 1
+        yield OFFERED_AGAIN.format(
+            count="1 mark" if one else f"{len(offered)} marks",
+            wait="waits" if one else "wait",
+            them="it" if one else "them",
+            students=first_few(list(dict.fromkeys(offered))),
+        )
+    outdated = {
+        student for student, name in grades if is_outdated(folders, student, assignment, name, grades)
+    }
+    if outdated:
+        count = "1 student" if len(outdated) == 1 else f"{len(outdated)} students"
+        yield OUTDATED.format(count=count, assignment=shlex.quote(assignment))
