@@ -11,7 +11,7 @@ from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.feedback.feedback_exporter import NAME, TEMPLATES, FeedbackExporter
 from nbjudge.feedback.shown_outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.record.graded_cell import write_verdict
+from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 
 SECRET = "okapi"
 ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}
@@ -188,6 +188,74 @@ def test_hidden_tests_of_a_course_without_checks_are_cut_out_with_the_lines_of_t
     (panel,) = sections(html)
     assert SECRET not in html and "HIDDEN" not in html
     assert "assert seen()" in panel and "AssertionError: one was asked for" in panel
+
+
+GENERATED = "cell-301dfffb09af00{}"  # an id that nbgrader made
+VISIBLE, HIDDEN = "assert f(1)", f"### BEGIN HIDDEN TESTS\nassert {SECRET}()\n### END HIDDEN TESTS"
+BOTH = f"{VISIBLE}\n{HIDDEN}"
+LONG = "This cell took too long and was stopped (limit: 30 s)."
+
+
+def failing(line, name="AssertionError", words=""):
+    trace = [
+        "\x1b[31mTraceback\x1b[0m",
+        f"\x1b[32m----> \x1b[39m\x1b[32m{line}\x1b[39m assert",
+        f"{name}: {words}",
+    ]
+    return nbformat.v4.new_output("error", ename=name, evalue=words, traceback=trace)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "sentence", "panel"),
+    [
+        (BOTH, failing(1, words="one"), "Its cell shows what happened.", "AssertionError: one"),
+        (
+            BOTH,
+            failing(3, words="two"),
+            "A test that is not shown here failed: two",
+            "failed: AssertionError: two",
+        ),
+        (HIDDEN, failing(2), "A test that is not shown here failed.", "failed: AssertionError"),
+        (BOTH, failing(1, "KeyboardInterrupt", LONG), LONG, LONG),
+        (
+            VISIBLE,
+            nbformat.v4.new_output("stream", name="stderr", text="12 of 12"),
+            "The test printed to stderr (an error or a warning), which counts as a failed test.",
+            "12 of 12",
+        ),
+    ],
+)
+def test_the_reason_of_a_failed_test_is_said(source, output, sentence, panel):
+    """A test of the course's own says why it lost points: hidden, too slow, or printed to stderr."""
+    cell = code(source, output, name=GENERATED.format("01"), grade=True, locked=True, points=2, score=0)
+    if LONG in sentence:
+        write_cell_status(cell, Status.TIMED_OUT)
+    html = page(text("# Week 1"), text("## 1. Means"), cell)
+    assert table(html) == [f"1. Means 0 of 2 {sentence}"]
+    (shown,) = sections(html)
+    assert panel in shown and (sentence in shown) == (sentence != "Its cell shows what happened.")
+    assert SECRET not in html and ("AssertionError: two" in shown) == ("two" in panel)
+
+
+def test_generated_ids_give_way_to_headings():
+    """Tests whose ids nbgrader made are named by their heading, numbered, or by their first line."""
+    marks = {"grade": True, "locked": True, "points": 1, "score": 1}
+    numbers = iter(range(10, 20))
+
+    def cell(source):
+        return code(source, name=GENERATED.format(next(numbers)), **marks)
+
+    html = page(
+        text("# Week 1"),
+        cell("# Check `f`\nassert f()"),
+        cell(HIDDEN),
+        text("## 1. Means"),
+        cell("assert g()"),
+        cell("assert h()"),
+        code("assert i()", name="by_name", **marks),
+    )
+    names = [row.partition(" 1 of 1")[0] for row in table(html)]
+    assert names == ["Check `f`", "Week 1", "1. Means", "1. Means (2)", "by_name"]
 
 
 def test_another_marking_of_hidden_tests_is_known_from_the_configuration():

@@ -54,7 +54,9 @@ def put(kernel: KernelClient, name: str, *inputs: torch.Tensor) -> Reply:
 def test_a_loop_without_end_is_stopped_and_the_names_before_it_are_kept(tmp_path):
     with running(tmp_path, "kept = 7", LOOP, "print(kept)") as (_, outcomes, notebook):
         assert outcomes == ["done", "timeout", "done"]
-        assert notebook.cells[1].outputs[-1].ename == "KeyboardInterrupt"
+        stopped = notebook.cells[1].outputs[-1]
+        assert stopped.ename == "KeyboardInterrupt" and "limit: " in stopped.evalue
+        assert stopped.evalue in stopped.traceback[-1]
         assert printed(notebook, 2) == "7\n"
 
 

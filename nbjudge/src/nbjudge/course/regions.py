@@ -52,6 +52,14 @@ class Regions:
         visible, cut = re.subn(_region(*self.hidden_tests), "", source)
         return visible.rstrip() if cut else source, bool(cut)
 
+    def is_hidden_test(self, source: str, line: int) -> bool:
+        """Whether a line of a test cell, counted from 1, is within its hidden tests."""
+        regions = re.finditer(_region(*self.hidden_tests), source)
+        return any(
+            source.count("\n", 0, found.start()) < line <= source.count("\n", 0, found.end() - 1) + 1
+            for found in regions
+        )
+
     def without_mark_scheme(self, source: str) -> tuple[str, str]:
         """The source of a question without its mark scheme, and the mark scheme."""
         found = re.search(_region(*self.mark_scheme), source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from typing import Any
@@ -15,11 +15,17 @@ from nbjudge.course.regions import Regions
 from nbjudge.feedback.prose import MOST_PROSE
 from nbjudge.feedback.shown_outputs import RenderedOutput, shown
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.graded_cell import read_verdict
+from nbjudge.plain_text import plain_line, without_terminal_codes
+from nbjudge.record.graded_cell import STOPPED, read_cell_status, read_verdict
 from nbjudge.record.graded_notebook import read_record
 
 HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
 WAITING = "Not marked yet: a person reads this one."
+GENERATED_ID = re.compile(r"cell-[0-9a-f]{16}")  # nbgrader's, of a cell that its author gave no name
+FAILED_LINE = re.compile(r"^-+> *(\d+)", re.MULTILINE)  # of a traceback: the first is that of the cell itself
+NOT_SHOWN = "A test that is not shown here failed"
+ON_STDERR = "The test printed to stderr (an error or a warning), which counts as a failed test."
+LONGEST_NAME, LONGEST_REASON = 60, 200  # characters
 
 
 @dataclass
@@ -33,6 +39,7 @@ class Exercise:
     sentence: str = ""
     waiting: bool = False
     verdict: Verdict | None = None
+    failure: str = ""  # why a test without a verdict lost points, where its cell does not show it
 
     @property
     def anchor(self) -> str:
@@ -107,7 +114,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     for cell in notebook.cells:
         if origin_of(cell) is Origin.GRADER:
             continue
-        part = _part(cell, headings[-1] if headings else "", exercises, regions)
+        part = _part(cell, headings, exercises, regions)
         if cell.cell_type == "markdown":
             read += len(cell.source)
         part.as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
@@ -123,7 +130,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     )
 
 
-def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: Regions) -> Part:
+def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise], regions: Regions) -> Part:
     marks = cell.metadata.get("nbgrader", {})
     part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
     part.own = origin_of(cell) is Origin.STUDENT
@@ -133,12 +140,30 @@ def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: 
     if marks.get("locked") or marks.get("task"):
         part.source, part.mark_scheme = regions.without_mark_scheme(part.source)
         part.source, hides = regions.without_hidden_tests(part.source)
+    failure = _failure(cell, part.source, regions)
     # The lines around an error would show the tests that were cut.
-    part.outputs = shown(cell, brief_errors=hides)
+    before_error = f"{NOT_SHOWN}: " if failure.startswith(NOT_SHOWN) else ""
+    part.outputs = shown(cell, brief_errors=before_error if hides else None)
     if marks.get("grade") or marks.get("task"):
-        part.exercise = _exercise(cell, marks, len(exercises) + 1, heading)
+        part.exercise = _exercise(cell, part.source, failure, headings, exercises)
         exercises.append(part.exercise)
     return part
+
+
+def _failure(cell: NotebookNode, visible: str, regions: Regions) -> str:
+    """Why a test lost its points, where the page does not show it: a sentence, or nothing."""
+    outputs = cell.get("outputs", [])
+    errors = [output for output in outputs if output.output_type == "error"]
+    if not errors:
+        on_stderr = any(output.output_type == "stream" and output.name == "stderr" for output in outputs)
+        return ON_STDERR if on_stderr else ""
+    words = plain_line(errors[-1].evalue, LONGEST_REASON)
+    if read_cell_status(cell) in STOPPED:
+        return words
+    line = FAILED_LINE.search(without_terminal_codes("\n".join(errors[-1].traceback)))
+    if not visible.strip() or (line and regions.is_hidden_test(cell.source, int(line[1]))):
+        return f"{NOT_SHOWN}: {words}" if words else f"{NOT_SHOWN}."
+    return ""
 
 
 def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:
@@ -151,18 +176,27 @@ def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:
     return "code" if cell.cell_type == "code" else "prose"
 
 
-def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading: str) -> Exercise:
-    verdict = read_verdict(cell)
+def _exercise(
+    cell: NotebookNode, visible: str, failure: str, headings: Sequence[str], exercises: Sequence[Exercise]
+) -> Exercise:
+    marks, verdict = cell.metadata.nbgrader, read_verdict(cell)
     name = verdict.exercise if verdict else str(marks["grade_id"]).removeprefix("test_")
-    heading = _without_marks(heading)
+    heading = _without_marks(headings[-1] if headings else "")
     # Two exercises under one heading would have one name.
     if heading and (verdict is None and cell.cell_type == "markdown" or name in heading.split()):
         name = heading
+    elif GENERATED_ID.fullmatch(name):
+        first_line = plain_line(visible.strip().partition("\n")[0].strip("#'\" "), LONGEST_NAME)
+        # The title is above every cell.
+        name = (heading if len(headings) > 1 else "") or first_line or heading or name
+        same = sum(re.sub(r" \(\d+\)$", "", each.name) == name for each in exercises)
+        name += f" ({same + 1})" if same else ""
     score, points = (float(marks.get(each) or 0) for each in ("score", "points"))
+    failure = failure if verdict is None and score < points else ""
     waiting, comment = bool(marks.get("needs_marking")), str(marks.get("comment") or "")
-    by_points = "All points." if score >= points else "Its cell shows what happened."
+    by_points = "All points." if score >= points else failure or "Its cell shows what happened."
     sentence = WAITING if waiting else (verdict.message if verdict else "") or comment or by_points
-    return Exercise(number, name, score, points, sentence, waiting, verdict)
+    return Exercise(len(exercises) + 1, name, score, points, sentence, waiting, verdict, failure)
 
 
 def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:

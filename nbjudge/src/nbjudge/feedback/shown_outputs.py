@@ -26,19 +26,21 @@ class RenderedOutput:
     stopped: bool = False
 
 
-def shown(cell: NotebookNode, *, brief_errors: bool = False) -> list[RenderedOutput]:
-    """The outputs of a cell but the verdict; `brief_errors` says an error without the lines around it."""
+def shown(cell: NotebookNode, *, brief_errors: str | None = None) -> list[RenderedOutput]:
+    """The outputs of a cell but the verdict; `brief_errors` is put before errors without the lines around."""
     return [each for output in cell.get("outputs", []) for each in _shown(cell, output, brief_errors)]
 
 
-def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: bool) -> Iterator[RenderedOutput]:
+def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: str | None) -> Iterator[RenderedOutput]:
     if is_verdict(cell, output):
         return
     if output.output_type == "stream":
         yield RenderedOutput(_plain(output.text))
     elif output.output_type == "error":
-        lines = [f"{output.ename}: {output.evalue}"] if brief_errors else output.traceback
-        yield RenderedOutput(_plain("\n".join(lines)), stopped=True)
+        text = "\n".join(output.traceback)
+        if brief_errors is not None:
+            text = f"{brief_errors}{output.ename}: {output.evalue}".rstrip(": ")
+        yield RenderedOutput(_plain(text), stopped=True)
     else:
         yield from _data(output.get("data", {}))
 

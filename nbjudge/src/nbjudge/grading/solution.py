@@ -20,6 +20,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import IncludeHeaderFooter
 from nbgrader.utils import determine_grade, is_grade, is_solution
+from traitlets.config import Config
 
 from nbjudge.atomic_files import write_atomically
 from nbjudge.cell_metadata import nbgrader_metadata
@@ -113,18 +114,20 @@ def solution_job(assignment: Assignment, settings: GradingSettings) -> GradingJo
 
     Beside it are the assignment's other notebooks that its code names, with theirs.
     """
-    form, config = template_of(assignment, settings.config), settings.config
+    config = settings.config
+    notebook = solved_form(assignment, config)
     others = {f"{each.name}.ipynb": each for each in assignment.course.assignments_in(assignment.folder)}
     files = {}
-    for name in named_notebooks(form.cells, others.keys() - {f"{assignment.name}.ipynb"}):
-        given = without_hidden_regions(template_of(others[name], config), config)
-        files[name] = nbformat.writes(_solved(given, others[name])).encode()
-    return make_job(_solved(form, assignment), assignment, settings, "", files)
+    for name in named_notebooks(notebook.cells, others.keys() - {f"{assignment.name}.ipynb"}):
+        files[name] = nbformat.writes(
+            without_hidden_regions(solved_form(others[name], config), config)
+        ).encode()
+    return make_job(notebook, assignment, settings, "", files)
 
 
-def _solved(form: NotebookNode, assignment: Assignment) -> NotebookNode:
-    """A form of a notebook with the answers of its source."""
-    notebook = copy.deepcopy(form)
+def solved_form(assignment: Assignment, config: Config) -> NotebookNode:
+    """The notebook of an assignment as it is graded, with the answers of its source."""
+    notebook = copy.deepcopy(template_of(assignment, config))
     answers = {
         cell.metadata.nbgrader["grade_id"]: cell.source
         for cell in read_notebook(assignment.source_path).cells

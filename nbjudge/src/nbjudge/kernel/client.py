@@ -30,7 +30,7 @@ from nbjudge.probe.watching import WatchedCalls
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
 EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit has ended
 MAX_DEATH_RETRIES = 2  # after so many deaths it is no accident that cells end their kernels
-TIMEOUT_MESSAGE = "This cell took too long and was stopped."
+TIMEOUT_MESSAGE = "This cell took too long and was stopped (limit: {:.3g} s)."
 OUTPUT_CUT_MESSAGE = "[The rest is left out: this notebook shows more than is kept.]\n"
 OVERFLOW_REASON = "more memory for what it sent than is allowed"
 
@@ -199,11 +199,16 @@ class KernelClient:
         if reply is not None and reply.exits:
             return "died"
         # nbgrader reads errors in the outputs, where student code that replaces IPython's display hides them.
-        if not any(output.output_type == "error" for output in cell.outputs):
-            if reply is not None and reply.failed:
-                cell.outputs.append(_error(reply.ename, reply.evalue))
-            elif timed_out:
-                cell.outputs.append(_error("TimeoutError", TIMEOUT_MESSAGE))
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if timed_out:
+            message = TIMEOUT_MESSAGE.format(seconds)
+            if errors and errors[-1].ename == "KeyboardInterrupt":  # which says only where it was stopped
+                lines = [*errors[-1].traceback[:-1], f"KeyboardInterrupt: {message}"]
+                errors[-1].update(evalue=message, traceback=lines)
+            elif not errors:
+                cell.outputs.append(_error("TimeoutError", message))
+        elif not errors and reply is not None and reply.failed:
+            cell.outputs.append(_error(reply.ename, reply.evalue))
         if not timed_out and (reply is None or reply.failed):  # the names were not noted
             with suppress(channel.KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
                 self._evaluate(note_names, self._deadline(self.limits.cell))

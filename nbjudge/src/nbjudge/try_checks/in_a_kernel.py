@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,14 +9,13 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 from rich.console import Console
 
-from nbjudge.cell_metadata import checked_exercise, is_written_by_student
+from nbjudge.cell_metadata import checked_exercise
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
-from nbjudge.course.loading import read_notebook
 from nbjudge.errors import SandboxError
-from nbjudge.grading.grade import cell_name, grade
+from nbjudge.grading.grade import grade
 from nbjudge.grading.job import environment_of
-from nbjudge.nbgrader_hooks.preprocessors import template_of
+from nbjudge.grading.solution import solved_form
 from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import copy_plain_files
@@ -26,8 +24,8 @@ SEED = 0  # on which the solution is also called in this process
 PROGRESS = "Running {notebook} with its solution in a student's kernel, as far as the last test …"
 LONGEST = 200  # characters of a verdict
 LOST = (
-    "The solution of `{name}` gets {points:g} of {max_points:g} points in a student's kernel, where the whole "
-    "notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, and for a "
+    "The solution of `{name}` gets {points:g} of {max_points:g} points in a student's kernel, where the "
+    "whole notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, and for a "
     "cell that fails."
 )
 SKIPPED = "The solution was not run in a student's kernel: {reason}"
@@ -46,7 +44,7 @@ def problems_in_a_kernel(
     if reason is not None:
         console.print(SKIPPED.format(reason=reason), soft_wrap=True, markup=False)
         return
-    notebook = _solution(assignment, exercises)
+    notebook = _solution(assignment, exercises, settings)
     environment = environment_of(notebook, assignment, settings)
     with console.status(PROGRESS.format(notebook=assignment.name)), TemporaryDirectory() as folder:
         copy_plain_files(assignment.source_path.parent, Path(folder))
@@ -65,13 +63,9 @@ def problems_in_a_kernel(
             )
 
 
-def _solution(assignment: Assignment, exercises: Collection[str]) -> NotebookNode:
+def _solution(assignment: Assignment, exercises: Collection[str], settings: GradingSettings) -> NotebookNode:
     """Return what is run for a grade, with the solution's answers, as far as the last of the exercises."""
-    answers = {cell_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
-    notebook = copy.deepcopy(template_of(assignment, read_config(assignment.course.root)))
+    notebook = solved_form(assignment, settings.config)
     tests = [at for at, cell in enumerate(notebook.cells) if checked_exercise(cell) in exercises]
     notebook.cells = notebook.cells[: max(tests, default=-1) + 1]
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and is_written_by_student(cell):
-            cell.source = answers.get(cell_name(cell), cell.source)
     return notebook
