@@ -95,6 +95,23 @@ def test_canvas_reads_no_number_of_another_student_out_of_an_id(export):
     assert ['Love"lace, Countess, Ada', "", "ada@x.org", "101"] in [row[:4] for row in rows]
 
 
+def test_canvas_warns_of_what_it_would_take_for_another(tmp_path, caplog):
+    """Blanks around a number of Canvas's are cut; namesakes and headings that it skips are warned of."""
+    config = Config({"ExportPlugin": {"to": str(tmp_path / "grades.csv")}})
+    config.CanvasExporter.columns = {"one": "Final Grade Project (12)", "two": "Final project (13)"}
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        for student, number in (("a", " 101\t"), ("b", None), ("c", None)):
+            gradebook.add_student(student, first_name="Ada", last_name="L", lms_user_id=number)
+        for assignment in ("one", "two"):
+            gradebook.add_assignment(assignment)
+        CanvasExporter(config=config).export(gradebook)
+    rows = list(csv.reader((tmp_path / "grades.csv").read_text().splitlines()))
+    assert [row[1] for row in rows[2:]] == ["101", "", ""]
+    heading, namesakes = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert "'Final Grade Project (12)'" in heading and "CanvasExporter.columns" in heading
+    assert namesakes.startswith("L, Ada: two students have this name")
+
+
 def test_moodle_gets_an_identifying_column_and_a_dash_for_no_grade(export):
     head, *rows = export(MoodleExporter, columns={"one": "Assignment: Dot products"})
     assert head == ["Email address", "First name", "Last name", "Assignment: Dot products", "two"]

@@ -74,6 +74,8 @@ def configure(config: Any) -> None:
     autograde.sanitize_preprocessors = _with_first(MERGE, autograde.get("sanitize_preprocessors"), SANITIZE)
     autograde.autograde_preprocessors = _with_first(RUN, autograde.get("autograde_preprocessors"), AUTOGRADE)
     config.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"
+    if "collector_plugin" not in config.ZipCollectApp:
+        config.ZipCollectApp.collector_plugin = "nbjudge.nbgrader_hooks.platform_archives.PlatformArchives"
 
 
 def require_own_step(config: Config, root: Path) -> None:

@@ -1,0 +1,107 @@
+"""`nbgrader zip_collect` of the archives that Moodle and Canvas make of all submissions."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.plugins import FileNameCollectorPlugin
+
+from nbjudge.course.folders import folders_of
+
+# Both may be in a folder where the archive was unpacked by hand.
+# Ada Lovelace_4711_assignsubmission_file_/week1.ipynb: a number of this assignment's. Without folders, the
+# file follows on the last underscore.
+MOODLE = re.compile(r"(?:[^/]+/)??(?P<name>[^/]+)_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>.+)")
+# lovelaceada_LATE_101_4711_week1.ipynb: Canvas's number of the student, and one of the file.
+CANVAS = re.compile(r"(?:[^/]+/)??(?:[^/]+?_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_\d+_(?P<file>.+)")
+LATE = (
+    "%s: Canvas marks this submission as late. Its archive has no times: enter a penalty in the formgrader."
+)
+NAMESAKE = "Two submissions have the name %r: one is collected as %r, the other as %r. See which is whose."
+
+
+class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
+    """Finds whose a file of Moodle's or Canvas's archive is: for `ZipCollectApp.collector_plugin`.
+
+    A student is found in the gradebook by Canvas's number (`lms_user_id`) or by the full name in Moodle. One
+    who is not there gets the number or the name as id. A course that sets `named_regexp` has its own way.
+    """
+
+    parent: Any  # nbgrader's command
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._in_moodle: dict[tuple[str, str], str] = {}  # students' ids by name and number
+        self._late: set[str] = set()
+
+    def collect(self, submitted_file: str) -> dict[str, str] | None:
+        """Tell nbgrader the student and the name of a file; None where it is no submission."""
+        if self.named_regexp:
+            found: dict[str, str] | None = super().collect(submitted_file)
+            return found
+        if os.path.splitext(submitted_file)[1] in self.parent.extractor_plugin_inst.zip_ext:
+            return None  # nbgrader has unpacked it beside
+        archives, extracted = map(
+            self.parent._format_collect_path,
+            (self.parent.archive_directory, self.parent.extracted_directory),
+        )
+        path = os.path.relpath(submitted_file, extracted)
+        folder, _, within = path.partition("/")
+        if within and not os.path.exists(os.path.join(archives, folder)):  # named after the archive
+            path = within
+        match = MOODLE.match(path)
+        if match is not None:
+            return {"student_id": self._named(match["name"], match["number"]), "file_id": match["file"]}
+        match = CANVAS.match(path)
+        if match is None:
+            return None
+        student = self._by_number.get(match["number"], match["number"])
+        if match["late"] and student not in self._late:
+            self._late.add(student)
+            self.log.warning(LATE, student)
+        return {"student_id": student, "file_id": self._released_name(match["file"])}
+
+    def _named(self, name: str, number: str) -> str:
+        if (name, number) not in self._in_moodle:
+            found = self._by_name.get(_plain(name), [])
+            student = found[0] if len(found) == 1 else name
+            if student in self._in_moodle.values():
+                self.log.warning(NAMESAKE, name, student, f"{name} {number}")
+                student = f"{name} {number}"
+            self._in_moodle[name, number] = student
+        return self._in_moodle[name, number]
+
+    def _released_name(self, file: str) -> str:
+        """The file's name without the `-1` that Canvas appends to a file that is handed in again."""
+        coursedir = self.parent.coursedir
+        without = re.sub(r"-\d+(?=\.[^./]+$)", "", file)
+        names = folders_of(coursedir).notebook_names(coursedir.assignment_id)
+        return without if file not in names and without in names else file
+
+    @cached_property
+    def _students(self) -> list[Any]:
+        with Gradebook(self.parent.coursedir.db_url, self.parent.coursedir.course_id) as gradebook:
+            return [
+                (each.id, each.first_name, each.last_name, each.lms_user_id) for each in gradebook.students
+            ]
+
+    @cached_property
+    def _by_number(self) -> dict[str, str]:
+        return {str(number).strip(): student for student, _, _, number in self._students if number}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for student, first, last, _ in self._students:
+            if first and last:  # Moodle's site settings order them
+                for name in {_plain(f"{first} {last}"), _plain(f"{last} {first}")}:
+                    found.setdefault(name, []).append(student)
+        return found
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split()).casefold()
