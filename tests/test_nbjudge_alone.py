@@ -39,7 +39,7 @@ WRITTEN = {
     "eve": {"standardise": "def standardise(table):\n    return table.tolist()"},
     "fay": {"deviation": "def deviation(sample):\n    while True: pass", "standardise": "def standardise("},
 }
-FULL = {"test_deviation": 3.0, "test_standardise": 4.0}
+FULL = {"test_deviation": 3.0, "test_standardise": 4.0, "test_relative_spread": 2.0}
 
 
 class Environment:
@@ -163,11 +163,11 @@ def test_a_file_of_checks_is_all_it_takes_for_fresh_inputs_and_named_mistakes(al
     environment.run("nbjudge", "grade", "ps1", "--force", cwd=course)
     points = scores(course)
     assert points["ada"] == FULL
-    assert points["bob"] == {"test_deviation": 0, "test_standardise": 4}
-    assert points["cyd"] == {"test_deviation": 2, "test_standardise": 3}
-    assert points["dee"] == {"test_deviation": 0, "test_standardise": 4}
-    assert points["eve"] == {"test_deviation": 3, "test_standardise": 0}
-    assert points["fay"] == {"test_deviation": 0, "test_standardise": 0}
+    assert list(points["bob"].values()) == [0, 4, 0]
+    assert list(points["cyd"].values()) == [2, 3, 2]
+    assert list(points["dee"].values()) == [0, 4, 2]
+    assert list(points["eve"].values()) == [3, 0, 2]
+    assert list(points["fay"].values()) == [0, 0, 0]
     environment.run("nbgrader", "generate_feedback", "ps1", cwd=course)
     pages = {name: (course / f"feedback/{name}/ps1/spread.html").read_text() for name in WRITTEN}
     assert "divide by n - 1" in pages["bob"]

@@ -45,7 +45,7 @@ def test_the_examples_of_the_package_run():
     assert failures(nbjudge) == 0
 
 
-@pytest.mark.parametrize("name", ["Exercise", "Step", "case", "configure"])
+@pytest.mark.parametrize("name", ["Exercise", "Step", "Variable", "case", "configure"])
 def test_a_public_name_has_numpydoc_sections_and_an_example_that_runs(name):
     thing = getattr(nbjudge, name)
     assert "Parameters\n" in thing.__doc__ and failures(thing) == 0
@@ -67,17 +67,18 @@ def test_a_wrong_answer_is_graded_as_typed_data(course, tmp_path):
             cell.source = "def deviation(sample):\n    return ((sample - sample.mean()) ** 2).mean() ** 0.5"
     nbformat.write(notebook, path)
     result = nbjudge.grade_notebook(path, course, student="bob")
-    deviation, standardise = result.verdicts
+    deviation, standardise, relative_spread = result.verdicts
     assert (deviation.exercise, deviation.points, standardise.points) == ("deviation", 0, 4)
     assert deviation.findings[0].mistake == "divided_by_n"
-    assert result.points == 4 and result.max_points == 7 and result.assignment == "ps1/spread"
+    assert relative_spread.findings[0].mistake == "spread_with_n"  # it is made with the student's deviation
+    assert result.points == 4 and result.max_points == 9 and result.assignment == "ps1/spread"
 
 
 def test_a_file_that_is_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
     path = tmp_path / "spread.ipynb"
     path.write_text("not a notebook")
     result = nbjudge.grade_notebook(path, course)
-    assert result.points == 0 and result.max_points == 7 and "spread.ipynb" in result.reason
+    assert result.points == 0 and result.max_points == 9 and "spread.ipynb" in result.reason
     with pytest.raises(CourseError, match="cannot be read"):
         nbjudge.grade_notebook(tmp_path / "none.ipynb", course, "ps1")
     with pytest.raises(CourseError, match="There is no assignment 'ps9'"):

@@ -1,12 +1,12 @@
-"""The exercise of `spread.ipynb`, and the mistakes that it can name.
+"""The exercises of `spread.ipynb`, and the mistakes that they can name.
 
-Neither exercise says anything of this in the notebook: `cell` names the graded cell whose points are decided
+No exercise says anything of this in the notebook: `cell` names the graded cell whose points are decided
 here, and the hidden asserts of that cell are not run any more.
 """
 
 import numpy as np
 
-from nbjudge.authoring import Exercise, Step, case
+from nbjudge.authoring import Exercise, Step, Variable, case
 
 # NumPy's functions and methods alike end in these.
 READY_MADE = Step(
@@ -146,3 +146,21 @@ def column_by_column(table):
         deviation = column.std(ddof=1)
         columns.append((column - column.mean()) / deviation if deviation else np.zeros(len(column)))
     return np.array(columns).T
+
+
+relative_spread = Variable("relative_spread", points=2, cell="test_relative_spread")
+
+
+@relative_spread.mistake("This is a fraction of the mean: percent are 100 times as many.")
+def as_a_fraction(relative_spread):
+    return relative_spread / 100
+
+
+@relative_spread.mistake("The deviation is divided by n: divide by n - 1, as in `deviation`.")
+def spread_with_n(heights):
+    return 100 * heights.std() / heights.mean()
+
+
+@relative_spread.accepted_alternative
+def of_heights_in_units_of_their_mean(heights):
+    return float(np.std(100 * heights / heights.mean(), ddof=1))

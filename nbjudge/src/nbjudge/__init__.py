@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nbjudge.api import grade_notebook
-    from nbjudge.authoring import Exercise, Step, case
+    from nbjudge.authoring import Exercise, Step, Variable, case
     from nbjudge.course.configuration import configure
     from nbjudge.grading.check_in_kernel import Points
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PUBLIC = {
     "configure": "nbjudge.course.configuration",
     "grade_notebook": "nbjudge.api",
-    **dict.fromkeys(("Exercise", "Step", "case"), "nbjudge.authoring"),
+    **dict.fromkeys(("Exercise", "Step", "Variable", "case"), "nbjudge.authoring"),
 }
 
 
@@ -51,7 +51,7 @@ def check(name: str, seed: int | None = None) -> Points:
     Parameters
     ----------
     name : str
-        The exercise, and the name of the student's function or class.
+        The exercise, and the name of the student's function, class or variable.
     seed : int, optional
         From which the inputs are drawn; by default another one each time.
 
@@ -78,4 +78,4 @@ def __getattr__(name: str) -> Any:
     return globals().setdefault(name, getattr(import_module(PUBLIC[name]), name))
 
 
-__all__ = ["Exercise", "Step", "case", "check", "configure", "grade_notebook"]
+__all__ = ["Exercise", "Step", "Variable", "case", "check", "configure", "grade_notebook"]

@@ -105,9 +105,9 @@ def grade_notebook(
     >>> import nbjudge
     >>> result = nbjudge.grade_notebook(solution, course)
     >>> result.points, result.max_points
-    (7.0, 7.0)
+    (9.0, 9.0)
     >>> [verdict.exercise for verdict in result.verdicts]
-    ['deviation', 'standardise']
+    ['deviation', 'standardise', 'relative_spread']
     >>> result.verdicts[0].findings
     ()
     """

@@ -2,6 +2,7 @@
 
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Step, Tolerance
+from nbjudge.authoring.variable import Variable
 from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
 
@@ -15,6 +16,7 @@ __all__ = [
     "MadeInKernel",
     "Step",
     "Tolerance",
+    "Variable",
     "case",
     "build",
     "in_any_order",

@@ -134,6 +134,7 @@ class Case:
     when the answer is a class.
     `through` is judge's code that is called in place of the answer and calls it, see `case`.
     `measure` is code of the judge's that makes the call and reports what it took, see `case`.
+    `reads_variable` says that the answer is a variable: nothing is called, and its value is sent back.
     """
 
     args: tuple[Any, ...]
@@ -144,6 +145,7 @@ class Case:
     through: MadeInKernel | None = None
     or_naming: tuple[int, ...] = ()
     measure: MadeInKernel | None = None
+    reads_variable: bool = False
 
 
 def case(

@@ -237,6 +237,7 @@ class Exercise:
     # A course that knows more of its results than their numbers overrides these two. If students have the
     # module of that class, it sets `IS_RECORDED`: a tutor that works from recordings uses the class then.
     IS_RECORDED: ClassVar[bool] = True
+    is_variable: ClassVar[bool] = False  # see `nbjudge.authoring.Variable`
 
     def order_of_computation(self, count: int) -> list[int]:
         """The indices of `count` results, those first that others are made of: they are spoken of first."""
@@ -248,6 +249,10 @@ class Exercise:
         `name` is result `index` as messages call it; `numbers` and `expected` are NumPy arrays of one shape.
         """
         return iter(())
+
+    def as_called(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        """An answer of the checks as the judge calls it: as it is, with the arguments of a case."""
+        return answer
 
     def group(
         self,
@@ -281,7 +286,7 @@ class Exercise:
         file = str(sys._getframe(1).f_globals.get("__name__", "")).rpartition(".")[2]
 
         def add(answer: Callable[..., Any]) -> Callable[..., Any]:
-            self.mistakes.append(Mistake(answer.__name__, message, answer, file))
+            self.mistakes.append(Mistake(answer.__name__, message, self.as_called(answer), file))
             return answer
 
         return add
@@ -293,11 +298,11 @@ class Exercise:
         who are done, as another way to write it; the sentence says what that way is good at.
         """
         if not isinstance(answer, str):
-            self.accepted_alternatives.append(answer)
+            self.accepted_alternatives.append(self.as_called(answer))
             return answer
 
         def add(way: Callable[..., Any]) -> Callable[..., Any]:
-            self.accepted_alternatives.append(way)
+            self.accepted_alternatives.append(self.as_called(way))
             self.shown_alternatives.append(ShownAlternative(way, answer))
             return way
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.variable import Variable
 from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.digests import material_digests
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
@@ -251,12 +252,26 @@ class Assignment:
     def reference_answer(self, exercise: str) -> Any:
         """The function or class that the solution has as the answer to an exercise.
 
-        Raises CourseError where it cannot be loaded.
+        Of a variable, a function that returns its value. Raises CourseError where it cannot be loaded.
         """
+        if exercise not in self._references and self.exercises[exercise].is_variable:
+            variables = {
+                name: each
+                for name, each in self.exercises.items()
+                if isinstance(each, Variable) and (name == exercise or self._graded_cells(name))
+            }
+            values = self._notebook.values(
+                {name: each.needed for name, each in variables.items()},
+                {name: self._graded_cells(name) for name in variables},
+            )
+            for name, each in variables.items():
+                each.values, self._references[name] = values[name], each.right_value
         if exercise not in self._references:
-            cells = [cell for cell, name in self.exercise_of_cell.items() if name == exercise]
-            self._references[exercise] = self._notebook.load(exercise, cells)
+            self._references[exercise] = self._notebook.load(exercise, self._graded_cells(exercise))
         return self._references[exercise]
+
+    def _graded_cells(self, exercise: str) -> list[str]:
+        return [cell for cell, name in self.exercise_of_cell.items() if name == exercise]
 
 
 def find_course(start: Path) -> Course:

@@ -1,7 +1,8 @@
 """The reference answers of a notebook, run as the notebook would run, and no more than they need.
 
-A notebook trains and draws, which takes minutes. Here only those statements run that an answer depends on:
-the statements that bind a name that it looks up, and so on, in any cell.
+A notebook trains and draws, which takes minutes. Here only those statements run that a function or class
+depends on: the statements that bind a name that it looks up, and so on, in any cell. For a variable all run,
+because what one statement draws at random changes what the next one draws.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import ast
 import builtins
 import contextlib
 import io
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import random
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -20,8 +24,10 @@ from typing import Any
 from nbjudge.course import loading
 from nbjudge.errors import CourseError
 from nbjudge.parsing import compiled, global_names, parsed
+from nbjudge.values.packing import copy_value
 
 NOT_LOADED = "The reference answer `{name}` cannot be loaded: {reason}"
+NOT_DEFINED = "no cell of {path} up to the graded one defines `{name}`, which its checks use: fix the name."
 STOPS = "{cell} of {path} stops with {error}. {advice}"
 CHECK = "check"  # what asks the judge, which asks for the reference
 _BUILTINS = frozenset(vars(builtins))
@@ -76,17 +82,17 @@ class Notebook:
         CourseError
             If a cell that it needs fails or no cell defines it; the sentence names the cell and the cause.
         """
-        graded = [position for position, cell in enumerate(self._cells) if cell.name in called_in]
-        needed = needed_statements(self._statements, {name}, max(graded, default=len(self._cells)))
+        needed = needed_statements(self._statements, {name}, self._end(called_in))
         last = max((each.position for each in needed), default=len(self._cells))
         with loading.in_folder(self._folder):
             try:
-                return self._run((each for each in self._statements if each in needed), needed)[name]
+                statements = (each for each in self._statements if each in needed)
+                return self._run(statements, needed, self._new_names())[name]
             except (_StoppedError, KeyError):
                 others = (s for s in self._statements if s.position <= last and _may_run(s, needed))
             try:
                 with loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
-                    return self._run(others, needed)[name]
+                    return self._run(others, needed, self._new_names())[name]
             except _StoppedError as stopped:
                 raise CourseError(
                     NOT_LOADED.format(name=name, reason=self._cause(stopped))
@@ -94,10 +100,65 @@ class Notebook:
             except KeyError:
                 raise CourseError(NOT_LOADED.format(name=name, reason=self._nothing_defines(name))) from None
 
-    def _run(self, statements: Iterable[Statement], needed: Collection[Statement]) -> dict[str, Any]:
-        """The names that statements leave in a module of their own; errors count in needed ones only."""
+    def values(
+        self, wanted: Mapping[str, Collection[str]], called_in: Mapping[str, Collection[str]]
+    ) -> dict[str, dict[str, Any]]:
+        """The values of names at the graded cell of each variable that is an answer.
+
+        The notebook runs once, and all its cells up to there run: what they draw, they draw in their order.
+
+        Parameters
+        ----------
+        wanted : mapping
+            By the variable, the names.
+        called_in : mapping
+            By the variable, the ids of its graded cells.
+
+        Returns
+        -------
+        dict
+            By the variable, a dict of copies by name.
+
+        Raises
+        ------
+        CourseError
+            If a cell that they need fails or no cell defines a name in time.
+        """
+        ends = {answer: self._end(called_in[answer]) for answer in wanted}
+        needed = set[Statement]().union(
+            *(needed_statements(self._statements, names, ends[answer]) for answer, names in wanted.items())
+        )
+        names, found, start = self._new_names(), dict[str, dict[str, Any]](), 0
+        with loading.importing_from(self._folder), _in_a_copy(self._folder), loading.without_windows():
+            random.seed()  # as in a new kernel: what is drawn without a seed differs from run to run
+            for answer in sorted(ends, key=ends.__getitem__):
+                part = (s for s in self._statements if start <= s.position <= ends[answer])
+                try:
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        self._run((each for each in part if _may_run(each, needed)), needed, names)
+                    found[answer] = {name: copy_value(names[name]) for name in wanted[answer]}
+                except _StoppedError as stopped:
+                    reason = self._cause(stopped)
+                    raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from stopped.error
+                except KeyError as error:
+                    reason = NOT_DEFINED.format(name=error.args[0], path=self.path)
+                    raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from None
+                start = ends[answer] + 1
+        return found
+
+    def _end(self, called_in: Collection[str]) -> int:
+        """The position of the last of these graded cells; behind all cells where there is none."""
+        graded = [position for position, cell in enumerate(self._cells) if cell.name in called_in]
+        return max(graded, default=len(self._cells))
+
+    def _new_names(self) -> dict[str, Any]:
         # Answer cells must know their module's name, or a class defined in one cannot be found again.
-        names = vars(ModuleType(f"reference_{self.path.stem}")) | loading.kernel_names()
+        return vars(ModuleType(f"reference_{self.path.stem}")) | loading.kernel_names()
+
+    def _run(
+        self, statements: Iterable[Statement], needed: Collection[Statement], names: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Run statements with these names, which are returned; errors count in needed ones only."""
         for statement in statements:
             try:
                 exec(statement.code, names)
@@ -126,6 +187,15 @@ class Notebook:
         if unreadable:
             sentence += f" These cells are no Python: {', '.join(unreadable)}."
         return f"{sentence} {self._advice}".rstrip()
+
+
+@contextlib.contextmanager
+def _in_a_copy(folder: Path) -> Iterator[None]:
+    """Run in a copy of a folder, as a kernel does: what cells write is not to be in the course."""
+    with tempfile.TemporaryDirectory() as copied:
+        shutil.copytree(folder, copied, dirs_exist_ok=True)
+        with contextlib.chdir(copied):
+            yield
 
 
 def _may_run(statement: Statement, needed: Collection[Statement]) -> bool:

@@ -15,6 +15,7 @@ from nbjudge.course.course import find_course
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import caller_of
+from nbjudge.probe.respond import reader_of
 from nbjudge.record.graded_cell import as_html, as_text
 
 
@@ -33,7 +34,8 @@ class Points(float):
 def check_in_kernel(name: str, seed: int | None = None) -> Points:
     """Judge the exercise `name` as this kernel defines it. See `nbjudge.check`."""
     assignment, exercise = find_course(Path.cwd()).exercise(name)
-    answer = vars(sys.modules["__main__"]).get(name)
+    names = vars(sys.modules["__main__"])
+    answer = reader_of(names, name) if exercise.is_variable else names.get(name)
     seed = secrets.randbits(48) if seed is None else seed
     verdict = judge_exercise(exercise, assignment.reference_answer(name), caller_of(answer), seed)
     print(as_text(verdict))

@@ -38,6 +38,9 @@ def differences(
         yield f"{name} has dtype {dtype}, expected {expected_dtype}."
     numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
     is_floating = numbers.dtype.kind == "f" and target.dtype.kind in "fiu"
+    if is_floating and exercise.is_variable:  # where both have a gap they agree
+        gaps = np.isnan(numbers) & np.isnan(target)
+        numbers, target = np.where(gaps, 0, numbers), np.where(gaps, 0, target)
     tolerance = exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
     with np.errstate(all="ignore"):
         if is_floating:

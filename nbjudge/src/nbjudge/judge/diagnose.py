@@ -255,4 +255,5 @@ def _evidence(result: GroupResult) -> str:
     wrong = [index for index in result.failed_cases if result.answers[index].status == "value"]
     if not wrong:
         return ""
-    return f"{describe_evidence(result, wrong[0])} (From the group “{result.group.name}”.)"
+    origin = "" if result.exercise.is_variable else f" (From the group “{result.group.name}”.)"
+    return f"{describe_evidence(result, wrong[0])}{origin}"

@@ -18,6 +18,7 @@ from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
+from nbjudge.values.packing import UnreadableValue
 
 MOST_ENTRIES = 5  # of a row that is shown
 
@@ -50,6 +51,8 @@ def _expected(drawn: DrawnGroup, number: int) -> Answer:
 
 def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -> str:
     exercise = result.exercise
+    if exercise.is_variable:
+        return _wrong_variable(result, number, exercise.results[0], actual, expected)
     if isinstance(expected, dict) and isinstance(actual, dict):
         return _wrong_side(result, number, actual, expected)
     several = _are_several(exercise, expected)
@@ -78,6 +81,29 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
 def _are_several(exercise: Exercise, value: Any) -> bool:
     """Whether a value holds the results that an exercise names, one by one: a single one may be a list."""
     return len(exercise.results) > 1 and isinstance(value, (list, tuple))
+
+
+def _wrong_variable(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
+    """Describe how `name`, a variable or an entry of one, differs: the first entry that does."""
+    if actual is None or (isinstance(actual, UnreadableValue) and actual.kind == "builtins.ellipsis"):
+        return f"{name} is still {'`...`' if actual else 'None'}: give it a value."
+    keys: list[Any] | range | None = None
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        keys = list(expected)
+        missing = describe.listed([repr(key) for key in keys if key not in actual])
+        extra = describe.listed([repr(key) for key in actual if key not in expected])
+        parts = [f"lacks {missing}" if missing else "", f"has {extra} too many" if extra else ""]
+        if any(parts):
+            return f"Of its keys, {name} {' and '.join(filter(None, parts))}."
+    elif isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
+        if len(actual) != len(expected):
+            return messages.wrong_type(name, actual, describe.kind(expected), is_part=True)
+        keys = range(len(expected))
+    if keys is not None:
+        tolerance = result.exercise.tolerance
+        key = next(key for key in keys if not same_value(actual[key], expected[key], tolerance, True))
+        return _wrong_variable(result, number, f"entry {key!r} of {name}", actual[key], expected[key])
+    return next(_measurements(result, number, 0, name, actual, expected, is_part=True))
 
 
 def _wrong_side(result: GroupResult, number: int, actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
@@ -182,6 +208,9 @@ def describe_evidence(result: GroupResult, number: int) -> str:
     """Describe failing case `number` in one sentence: its arguments, and the student's results."""
     exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
+    if exercise.is_variable:
+        own = _shown(answer.value, expected.value)
+        return f"Your {exercise.results[0]}{own}." if own else f"Yours is {describe.short(answer.value)}."
     call = f"Called with {describe_call(own_case(drawn.reference, case))}"
     if case.refuses is not None:
         return f"{call}: no error is raised."

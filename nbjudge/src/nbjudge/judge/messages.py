@@ -26,6 +26,8 @@ PLURAL = ("scores", "weights", "gradients", "parameters")
 def no_value(exercise: Exercise, answer: Answer) -> str:
     """Say why there is no value to compare."""
     name = exercise.name
+    if answer.error == "NotImplementedError":
+        return f"`{name}` is not written yet."
     if answer.status == "missing" and answer.error:
         text = f": {answer.message.rstrip('.')}" if answer.message else ""
         return f"There is no `{name}`: its cell stops with {answer.error}{text}.{_advice(answer)}"
@@ -37,8 +39,6 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
         return f"The kernel died while `{name}` ran, so there is no answer to judge."
     if answer.status == "unreadable":
         return f"`{name}` sent back something that cannot be read: {answer.message}."
-    if answer.raised(NotImplementedError):
-        return f"`{name}` is not written yet."
     if answer.raised(WrongParametersError):
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""

@@ -96,7 +96,7 @@ def _call_to_repeat(results: Sequence[GroupResult]) -> list[Retest]:
     candidates = [
         Retest(result, [result.drawn.calls[index]], [result.answers[index]])
         for result in results
-        if result.drawn.expected and result.objection is None
+        if result.drawn.expected and result.objection is None and not result.exercise.is_variable
         for index in result.wrong_values
         if result.answers[index].status == "value" and unreadable_part(result.answers[index].value) is None
     ]
@@ -116,7 +116,7 @@ def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
     pairs = [
         (call, expected)
         for case, call, expected in zip(drawn.cases, drawn.calls, drawn.expected, strict=True)
-        if case.refuses is None and case.measure is None
+        if case.refuses is None and case.measure is None and not case.reads_variable
     ]
     for index, (first, expected) in enumerate(_small_enough(_few_repeated(pairs[::-1]))):
         yield from _changed_calls(drawn, first, expected, index)

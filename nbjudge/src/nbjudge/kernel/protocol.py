@@ -202,6 +202,7 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> 
             "cotangents": cotangent,
             "through": case.through,
             "measure": case.measure,
+            **({"reads_variable": True} if case.reads_variable else {}),
             "build": None if case.build is None else vars(case.build) | {"look": list(case.build.look)},
         }
         for case, cotangent in zip(cases, cotangents, strict=True)

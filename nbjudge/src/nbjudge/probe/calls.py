@@ -16,6 +16,7 @@ class Call(TypedDict, total=False):
     cotangents: list[Any] | None  # None: no gradients
     through: Any
     measure: Any
+    reads_variable: bool  # the answer is a variable, whose value is the result
     build: Any  # the fields of a `Build`, as a dict; None for a function
     before: list[Call]  # of the same object, whose results are not used
 

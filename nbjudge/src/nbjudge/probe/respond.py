@@ -82,8 +82,10 @@ def respond(text: str, namespace: dict[str, Any]) -> str:
 
 def _respond(text: str, namespace: dict[str, Any]) -> str:
     request = unpack(text, with_code=True)
+    target, reads_variable = request["target"], any(call.get("reads_variable") for call in request["calls"])
+    variable = reader_of(namespace, target) if reads_variable else None
     with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
-        function = namespace.get(request["target"])
+        function = variable if reads_variable else namespace.get(target)
         calls, watched_calls = request["calls"], request["watched_calls"]
         is_recorded = watched_calls or any(call.get("measure") is not None for call in calls)
         with Recording(watched_calls) if is_recorded and callable(function) else NoRecording() as recording:
@@ -93,6 +95,14 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
     for answer in answers if ran_while_packing else ():
         answer["ran"] = sorted({*answer.get("ran", ()), *ran_while_packing})
     return pack(answers) if ran_while_packing else packed
+
+
+def reader_of(namespace: dict[str, Any], name: str) -> Callable[[], Any] | None:
+    """Return a function that returns what a variable holds now; None if there is no such name."""
+    if name not in namespace:
+        return None
+    value = namespace[name]
+    return lambda: value
 
 
 def answer_calls(

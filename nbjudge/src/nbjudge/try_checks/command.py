@@ -7,7 +7,8 @@ solution runs in a kernel once, besides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
@@ -66,12 +67,17 @@ class Trial:
             if verdict.points == verdict.max_points:
                 return ""
             lost = next(group.name for group in verdict.groups if not group.is_earned)
+            advice = "Fix the answer or the cases."
+            if self.exercise.is_variable:
+                advice = "Fix the answer, or the notebook: what it draws must be drawn from a seed."
             return (
                 f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
-                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Fix the answer or the cases."
+                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. {advice}"
             )
         if verdict.points == verdict.max_points:
             advice = "add a case on which it gives something else."
+            if self.exercise.is_variable:
+                advice = "with the notebook's data it gives the right value: change them, or leave it out."
             if verdict.findings:
                 advice = f"“{verdict.message[:LONGEST]}” {CHARGE}"
             return f"{what} loses no point on seed {verdict.seed}: {advice}"
@@ -89,11 +95,20 @@ class Trial:
 
 def answers_of_exercise(assignment: Assignment, exercise: Exercise) -> list[Answer]:
     """All that is tried: the solution first. CourseError where there is no solution."""
+    solution = assignment.reference_answer(exercise.name)
+    if exercise.is_variable:
+        solution = _second_run(assignment).reference_answer(exercise.name)
     return [
-        ("solution", exercise.name, assignment.reference_answer(exercise.name)),
+        ("solution", exercise.name, solution),
         *(("accepted alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives),
         *(("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes),
     ]
+
+
+@lru_cache(maxsize=1)
+def _second_run(assignment: Assignment) -> Assignment:
+    """The assignment once more: a value that is drawn without a seed is another one there."""
+    return replace(assignment)
 
 
 def try_exercise(

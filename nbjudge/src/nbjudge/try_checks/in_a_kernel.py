@@ -25,8 +25,8 @@ PROGRESS = "Running {notebook} with its solution in a student's kernel, as far a
 LONGEST = 200  # characters of a verdict
 LOST = (
     "The solution of `{name}` gets {points:g} of {max_points:g} points in a student's kernel, where the "
-    "whole notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, and for a "
-    "cell that fails."
+    "whole notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, "
+    "and for a cell that fails."
 )
 SKIPPED = "The solution was not run in a student's kernel: {reason}"
 

@@ -83,7 +83,8 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
                 _run_given(assignment, cell, space)
             else:
                 test, _ = regions.without_hidden_tests(cell.source)
-                tried.append(_tried(name, answers[name], test, space))
+                is_variable = assignment.exercises[name].is_variable
+                tried.append(_tried(name, answers[name], test, space, is_variable))
     return tried
 
 
@@ -94,7 +95,9 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _tried(name: str, answers: Sequence[Answer], test: str, space: dict[str, Any]) -> VisibleTests:
+def _tried(
+    name: str, answers: Sequence[Answer], test: str, space: dict[str, Any], is_variable: bool
+) -> VisibleTests:
     # The first answer is the solution, which the notebook has defined itself, as a student's is.
     (kind, called, _), *others = answers
     before = dict(space)
@@ -102,7 +105,8 @@ def _tried(name: str, answers: Sequence[Answer], test: str, space: dict[str, Any
     changed = (key for key in space if key not in before or space[key] is not before[key])
     left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
     for kind, called, answer in others:
-        results.append(VisibleTestsResult(kind, called, _run_test(test, _copied(space) | {name: answer})))
+        own = _copied(space) | {name: answer() if is_variable else answer}
+        results.append(VisibleTestsResult(kind, called, _run_test(test, own)))
     return VisibleTests(name, tuple(results), left)
 
 

@@ -10,6 +10,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from nbjudge.errors import CourseError
 from nbjudge.judge import verdict
 from nbjudge.judge.drawn_group import join_calls
@@ -35,6 +37,7 @@ Converse = Callable[[tuple[str, str], Callable[[AnswerCaller], Judgement]], AnyC
 CheckObserver = Callable[[messages.CheckRequest, str, verdict.Verdict, messages.CheckResult], None]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
+VARIABLE_DIFFERS = "Its value is not the right one. Which is right the tutor does not say: it is the answer."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
 NO_RESULT = ("missing", "raised", "unreadable")
@@ -247,6 +250,9 @@ def program_digest() -> str:
 def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> messages.CheckResult:
     """Return the result of a check as its learner may read it: only "full" includes names of mistakes."""
     judged = examination.verdict
+    findings = [_finding(finding, disclosure) for finding in judged.findings]
+    if any(result.exercise.is_variable for result in examination.results) and not _always_stops(examination):
+        findings = [structs.replace(finding, sentence=VARIABLE_DIFFERS) for finding in findings]
     return messages.CheckResult(
         exercise=judged.exercise,
         points=judged.points,
@@ -254,7 +260,7 @@ def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "
         disclosure=disclosure,
         stopped=_always_stops(examination),
         groups=[messages.ShownGroup(group.name, group.is_earned, group.note) for group in judged.groups],
-        findings=[_finding(finding, disclosure) for finding in judged.findings],
+        findings=findings,
         remark=remark,
     )
 
