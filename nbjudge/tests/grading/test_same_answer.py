@@ -17,11 +17,11 @@ CALLING = "def f(x):\n    return helper(x)"
 
 
 def cell(source, origin=Origin.STUDENT, judged=""):
-    made = new_code_cell(source)
-    mark_origin(made, origin)
+    code = new_code_cell(source)
+    mark_origin(code, origin)
     if judged:
-        mark_checked(made, judged)
-    return made
+        mark_checked(code, judged)
+    return code
 
 
 def notebook(earlier, *own, to=CALLING):
@@ -84,7 +84,7 @@ def test_a_name_in_a_text_leads_to_its_code():
 
 
 def test_helpers_of_helpers_are_part_of_an_answer():
-    """A definition counts through those that lead to it, in whatever order they stand."""
+    """A definition counts through those that lead to it, in whatever order they are written."""
     chain = "def other(x):\n    return helper(x)"
     to = "def f(x):\n    return other(x)"
     for text in (f"{chain}\n{TWICE}", f"{TWICE}\n{chain}"):
