@@ -22,7 +22,8 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
-from nbjudge.values.packing import make, pack, unpack, why_it_cannot_travel
+from nbjudge.values.obstacles import why_it_cannot_travel
+from nbjudge.values.packing import make, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,6 +248,57 @@ def test_a_result_that_cannot_travel_is_said_to_the_author(answer):
         CourseError, match="Case 1 of the group “each” of `answer` is answered by the solution"
     ):
         judge_exercise(exercise_of(3), answer, by_text(answer), 4)
+
+
+LONG, MANY = "x" * 25_000, list(range(9_000))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ([LONG], "Case 1 of the group “each” of `answer` has a text of 25,000 characters: fix"),
+        ([{LONG: 1}], "has a text of 25,000 characters"),
+        ([pd.Series([LONG])], "has a text of 25,000 characters"),
+        ([np.array([LONG])], "has an array of more or longer texts than are read"),
+        ([10**4_300], "has a whole number of more than 4,300 digits"),
+        ([MANY] * 25, "values in lists and dicts, and a message carries 150,000"),
+        ([[LONG[:20_000]] * 300], "characters of lists, dicts and texts"),
+        ([np.zeros(2**22)] * 2, "bytes of arrays"),
+        ([[[[[[[]]]]]]], "The cases of the group “each” of `answer` hold what is nested too deeply"),
+    ],
+)
+def test_arguments_that_would_be_cut_are_said_to_the_author(given, sentence):
+    """What would arrive as something else, or not at all, is an error before a student loses points."""
+    with pytest.raises(CourseError, match=re.escape(sentence)):
+        judge_exercise(exercise_of(*given), lambda _: 1, by_text(lambda _: 1), 4)
+
+
+@pytest.mark.parametrize("given", [[LONG], [10**4_300], [MANY] * 25, [np.zeros(2**22)] * 2])
+def test_solutions_that_would_be_cut_are_said(given):
+    """The solution's answers, too, arrive as they are, or the author is told."""
+    with pytest.raises(CourseError, match="(is|are) answered"):
+        judge_exercise(exercise_of(*range(len(given))), lambda at: given[at], by_text(len), 4)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[LONG[:20_000]], [10**4_300 - 1, -(10**4_300) + 1], [MANY] * 16, [{("a", 1): {LONG[:20_000]}}]],
+)
+def test_what_may_travel_survives_the_round_trip(given):
+    """The largest that the author may use arrives as it is, in the request and in the reply."""
+    exercise = exercise_of(*given)
+
+    def with_a_number(value):
+        return [0.25, value]
+
+    assert judge_exercise(exercise, with_a_number, by_text(with_a_number), 4).findings == ()
+
+
+def test_a_long_text_that_is_returned_is_not_cut():
+    """An answer whose beginning is right is wrong, and the text is no reason to lose the other answers."""
+    verdict = judge_exercise(exercise_of(20_000), lambda n: "x" * n, by_text(lambda n: "x" * n + "y"), 4)
+    assert verdict.points == 0 and "a text of 20,001 characters" in f"{verdict.findings}"
+    assert unpack(pack([10**5_000, 3]))[1] == 3
 
 
 def test_keys_that_cannot_travel_are_said_to_the_author():

@@ -13,7 +13,8 @@ from typing import Any
 from nbjudge.errors import CourseError
 from nbjudge.parsing import source_of
 from nbjudge.values.kinds import KINDS, change_leaves
-from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in, why_it_cannot_travel
+from nbjudge.values.obstacles import why_it_cannot_travel
+from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in
 
 
 class Draw:

@@ -128,7 +128,7 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
         try:
             verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment, costs)
         except SandboxError as error:
-            _check_that_kernels_start(job.environment)
+            _check_that_kernels_start(job.environment, assignment)
             warning = str(error)
             verdicts = grade_without_running(notebook, assignment, f"{NOT_WITH_THESE_FILES} ({error})")
         record_answers(notebook, _own_files(job, assignment))
@@ -155,8 +155,10 @@ def notebook_from_json(text: str) -> NotebookNode:
     return notebook
 
 
-def _check_that_kernels_start(environment: KernelEnvironment) -> None:
+def _check_that_kernels_start(environment: KernelEnvironment, assignment: Assignment) -> None:
+    """Raise NoKernelError where none starts with the assignment's own files."""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
+        copy_plain_files(assignment.source_path.parent, Path(folder))
         try:
             with open_kernel(Path(folder), environment):
                 return

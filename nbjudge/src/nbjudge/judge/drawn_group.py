@@ -26,10 +26,11 @@ from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
-from nbjudge.values.packing import why_it_cannot_travel
+from nbjudge.values.obstacles import why_it_cannot_travel
 
 # A right answer may divide by the smallest normal float32 where a sum is empty: the quotient is still finite.
 LARGEST_COTANGENT = 3.0
+BROKEN_GROUP = "The cases of the group “{}” of `{}` {} {}: fix it in checks/."
 BROKEN_CASE = "Case {} of the group “{}” of `{}` {}: fix it in checks/."
 
 
@@ -108,6 +109,10 @@ def draw_group(exercise: Exercise, group: Group, reference: Callable[..., Any], 
     compared = not group.fresh and (group.verify is None or any(case.measure for case in cases))
     expected = answers_of(reference, [not_measured(call) for call in calls]) if compared else []
     _refuse_broken_cases(exercise, group, map(_is_not_answered, cases, expected))
+    request, reply = {"calls": calls}, [{"value": answer.value} for answer in expected]
+    for what, message in (("hold", request), ("are answered with", reply)):
+        if reason := why_it_cannot_travel(message):  # as deep and as large as they travel, all together
+            raise CourseError(BROKEN_GROUP.format(group.name, exercise.name, what, reason))
     computed = requires_computation(group, cases, expected)
     return DrawnGroup(group, reference, cases, calls, expected, computed, exercise.retest_factor)
 

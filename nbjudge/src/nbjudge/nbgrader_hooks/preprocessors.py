@@ -33,7 +33,7 @@ from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.settings import GradingSettings
-from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, write_replacing
+from nbjudge.submission.files import LARGEST_EXTRA_FILE, TIMESTAMP_FILE, copy_plain_files, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
@@ -150,7 +150,7 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         )
 
     def _copy_beside(self, assignment: Assignment, about: dict[str, str]) -> None:
-        """Beside the graded notebook: the assignment's own files, which its text may show, and the time.
+        """Beside the graded notebook: the assignment's small files, which its text may show, and the time.
 
         nbgrader compares the time of a submission with that of its last grading.
         """
@@ -158,7 +158,7 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         folders = folders_of(coursedir)
         folder = folders.autograded(student, about["assignment"])
         submitted = folders.submitted(student, about["assignment"])
-        copy_plain_files(assignment.source_path.parent, folder)
+        copy_plain_files(assignment.source_path.parent, folder, largest=LARGEST_EXTRA_FILE)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
             write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.

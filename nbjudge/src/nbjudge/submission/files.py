@@ -7,6 +7,7 @@ descriptor, one level at a time and without following links, and only up to the 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import stat
@@ -106,9 +107,11 @@ def is_reached_by_link(folder: Folder) -> bool:
     return False
 
 
-def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Copy the plain files of the course's own folder `source`: no links, no notebooks, nothing huge."""
-    for path in plain_file_names(source):
+def copy_plain_files(
+    source: Path, target: Path, leave_out: Collection[str] = (), largest: float = math.inf
+) -> None:
+    """Copy the plain files of the course's own folder `source`: no links, no notebooks."""
+    for path in plain_file_names(source, largest):
         goal = target / path
         if path in leave_out or (goal.exists() and not goal.is_file()):
             continue
@@ -116,14 +119,14 @@ def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()
         copy_replacing(source / path, goal)
 
 
-def plain_file_names(source: Path) -> list[str]:
+def plain_file_names(source: Path, largest: float = math.inf) -> list[str]:
     """The paths of the files that `copy_plain_files` copies."""
-    return [entry.path for entry in entries(Folder(source)) if is_extra_file(entry)]
+    return [entry.path for entry in entries(Folder(source)) if is_extra_file(entry, largest)]
 
 
-def is_extra_file(entry: Entry) -> bool:
+def is_extra_file(entry: Entry, largest: float = LARGEST_EXTRA_FILE) -> bool:
     """Whether an entry is a file that belongs beside a notebook: plain, not too large, no notebook."""
-    return is_plain_file(entry) and entry.about.st_size <= LARGEST_EXTRA_FILE
+    return is_plain_file(entry) and entry.about.st_size <= largest
 
 
 def is_plain_file(entry: Entry) -> bool:

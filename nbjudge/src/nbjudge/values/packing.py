@@ -24,7 +24,6 @@ from nbjudge.values.kinds import (
     LONGEST_LIST,
     LONGEST_TEXT,
     PLAIN,
-    ArrayKind,
     Kind,
     change_leaves,
     kind_of,
@@ -33,6 +32,8 @@ from nbjudge.values.kinds import (
 
 DEEPEST_NEST = 8
 LONGEST_TREE = 2**23  # characters of base64
+MOST_DIGITS = 4_300  # of a whole number: Python reads no more, for that takes long
+LARGEST_WHOLE = 10**MOST_DIGITS
 MOST_AXES = 16
 # Of one message, whatever refers to whatever: what its reader does with it is bounded by these.
 MOST_ENTRIES = 200_000
@@ -73,29 +74,6 @@ def unpack(text: str | bytes, with_code: bool = False) -> Any:
     return message.value(json.loads(tree), DEEPEST_NEST + 2)
 
 
-def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
-    """What of a call no kernel could be sent, as the end of a sentence; empty where all of it can."""
-    if isinstance(value, MadeInKernel):
-        return why_it_cannot_travel(value.given, depth + 1)
-    if isinstance(value, (list, tuple, dict)):
-        if depth > DEEPEST_NEST or len(value) > LONGEST_LIST:
-            return "what is nested too deeply or holds too many entries"
-        if isinstance(value, dict) and not all(map(is_plain_key, value)):
-            return "a dict with a key that is neither a plain value nor a tuple of plain values"
-        entries = value.values() if isinstance(value, dict) else value
-        return next((reason for entry in entries if (reason := why_it_cannot_travel(entry, depth + 1))), "")
-    owner = kind_of(value)
-    if isinstance(owner, ArrayKind):  # without its numbers, which may be many
-        obstacle = owner.obstacle(value)
-    else:
-        tree = Message().tree(value, depth)
-        obstacle = tree.get("other", "").partition("|")[0] if type(tree) is dict else ""
-    if not obstacle:
-        return ""
-    known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
-    return f"{obstacle}, which is neither a plain value nor a known kind ({known})"
-
-
 def is_plain_key(key: Any, deep: int = DEEPEST_NEST) -> bool:
     """Whether a dict's key travels as what it is: None, a number, text, or a tuple of these."""
     if isinstance(key, tuple):
@@ -126,12 +104,16 @@ class Message:
         kind = type(value)
         if depth > DEEPEST_NEST:
             return {"other": "something nested too deeply"}
+        if kind is int and not -LARGEST_WHOLE < value < LARGEST_WHOLE:
+            return {"other": f"a whole number of more than {MOST_DIGITS:,} digits"}
         if value is None or kind in (bool, int, float):
             return value
         if isinstance(value, float):
             return float(value)
         if isinstance(value, str):
-            return value[:LONGEST_TEXT]
+            if str.__len__(value) > LONGEST_TEXT:
+                return {"other": f"a text of {str.__len__(value):,} characters"}
+            return str.__getitem__(value, slice(None))
         if isinstance(value, complex):  # NumPy's is one, too
             return {"complex": [float(value.real), float(value.imag)]}
         owner = kind_of(value)
@@ -195,7 +177,7 @@ class Message:
 
     def _key(self, key: Any) -> Any:
         """Return a key as a node, or the text of a key that is not plain."""
-        return self.tree(key, 0) if is_plain_key(key) else str(key)[:LONGEST_TEXT]
+        return str(key)[:LONGEST_TEXT] if isinstance(key, str) or not is_plain_key(key) else self.tree(key, 0)
 
     def _read_keys(self, trees: list[Any], deep: int) -> list[Any]:
         """Return keys of a dict, or the entries of a set."""
