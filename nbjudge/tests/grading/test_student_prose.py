@@ -22,7 +22,7 @@ from nbjudge.submission.merge import (
     MOST_OPENINGS,
     MOST_PROSE,
     neutralize_markup,
-    neutralize_prose,
+    shortened_prose,
 )
 
 ELEMENTS = {
@@ -110,6 +110,10 @@ PIECES += [
     "[ ] ",
     "title",
 ]
+
+
+def neutralize_prose(texts):
+    return shortened_prose(map(neutralize_markup, texts))
 
 
 def shown(text: str) -> BeautifulSoup:

@@ -8,7 +8,7 @@ helper functions cost no point.
 A student's prose shows, and does nothing. The formgrader's page, JupyterLab and the feedback page read
 markdown in ways of their own, so an invisible space is put where any of them would see markup. A formula may
 use the commands of `formula_commands.toml`; an invisible space follows the backslash of every other command,
-so that no reader takes it for a command.
+so that no reader takes it for a command. Pictures are attachments of the cell.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import re
 import tomllib
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 import nbformat
 from nbformat import NotebookNode
@@ -36,6 +37,7 @@ from nbjudge.cell_metadata import (
     record_remarks,
 )
 from nbjudge.plain_text import shown_name
+from nbjudge.submission.pictures import DATA, PICTURE, Picture, PictureSpace, address_of
 from nbjudge.submission.read_submission import SubmittedCell, defined_names
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
@@ -66,19 +68,22 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
     answers = _choose_answers(source, matches)
     own = _own_cells(source, matches, {match for chosen in answers.values() for match in chosen})
     merged = copy.deepcopy(source)
-    remarks = []
-    merged.cells = _added_cells(own[-1], "start")
+    remarks, space = [], PictureSpace()
+    merged.cells = _added_cells(own[-1], "start", space)
     for position, cell in enumerate(copy.deepcopy(source.cells)):
         mark_origin(cell, Origin.COURSE)
         if position in answers:
-            parts = [match.cell.source for match in answers[position]]
-            missing = MISSING_ANSWER if cell.cell_type == "code" else ""
-            cell.source = "\n\n".join(dict.fromkeys(parts)) if parts else missing
+            chosen = [match.cell for match in answers[position]]
+            if cell.cell_type == "code":
+                cell.source = chosen[0].source if chosen else MISSING_ANSWER
+            elif not chosen or any(each.source.strip() != cell.source.strip() for each in chosen):
+                _write_prose(cell, chosen, space)
             if cell.cell_type != "code" and any(match.position is None for match in answers[position]):
                 remarks.append(WRITTEN_BELOW.format(shown_name(_grade_id(cell))))
-        merged.cells += [cell, *_added_cells(own[position], position)]
+        merged.cells += [cell, *_added_cells(own[position], position, space)]
+    remarks += space.remarks
     prose = [cell for cell in merged.cells if cell.cell_type != "code" and is_written_by_student(cell)]
-    for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
+    for cell, text in zip(prose, shortened_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(merged):
         merged.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
@@ -228,14 +233,29 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
     return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_CODE_LINE for line in lines)
 
 
-def _added_cells(cells: Iterable[SubmittedCell], after: int | str) -> list[NotebookNode]:
+def _added_cells(cells: Iterable[SubmittedCell], after: int | str, space: PictureSpace) -> list[NotebookNode]:
     """The student's own cells after a position, without tags and metadata."""
     added = []
     for number, cell in enumerate(cells, 1):
         new_cell = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
         added.append(new_cell(cell.source, id=added_cell_id(after, number)))
         mark_origin(added[-1], Origin.STUDENT)
+        if cell.cell_type != "code":
+            _write_prose(added[-1], [cell], space)
     return added
+
+
+def _write_prose(cell: NotebookNode, parts: Iterable[SubmittedCell], space: PictureSpace) -> None:
+    """Let a cell have the text and the pictures of a student's cells."""
+    texts: list[str] = []
+    attachments: dict[str, dict[str, str]] = {}
+    for part in parts:
+        pictures = space.admitted(part.pictures) if cell.cell_type == "markdown" else {}
+        texts.append(neutralize_markup(part.source, pictures))
+        attachments |= {picture.name: picture.as_attachment() for picture in pictures.values()}
+    cell.source = "\n\n".join(dict.fromkeys(texts))
+    if attachments:
+        cell.attachments = nbformat.from_dict(attachments)
 
 
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
@@ -262,6 +282,7 @@ def _grade_id(cell: NotebookNode) -> str:
 INVISIBLE_SPACE = "\u200b"
 # Characters that are no text: readers of HTML and of addresses drop some of them without a trace.
 NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
+NO_WORDS = re.compile(r"[^\w .,-]")
 MARKUP = re.compile(
     r"<(?=[A-Za-z/!?])"  # a tag, an address between angle brackets
     r"|&(?=#?\w+;)"  # an entity
@@ -308,18 +329,32 @@ LONG_LINE = re.compile(rf".{{{LONGEST_LINE}}}(?=.)")
 MOST_PROSE = 100_000
 
 
-def neutralize_prose(texts: Iterable[str]) -> Iterator[str]:
-    """A notebook's prose, cell by cell, see `neutralize_markup`; what is long or deep becomes code."""
+def shortened_prose(texts: Iterable[str]) -> Iterator[str]:
+    """A notebook's prose, cell by cell; what is long or deep becomes code."""
     read = 0
-    for text in map(neutralize_markup, texts):
+    for text in texts:
         read += len(text)
         yield (
             text if len(text) <= LONGEST_PROSE and read <= MOST_PROSE and _is_simple(text) else _as_code(text)
         )
 
 
-def neutralize_markup(text: str) -> str:
-    """The text with nothing in it that is more than text, but emphasis, lists, formulas and web links."""
+def neutralize_markup(text: str, pictures: Mapping[str, Picture] = MappingProxyType({})) -> str:
+    """The text with nothing in it that is more than text, but emphasis, lists, formulas and web links.
+
+    Pictures, by their address in the text, are attachments in paragraphs of their own.
+    """
+    parts, end = [], 0
+    for found in PICTURE.finditer(text) if pictures else ():
+        if (picture := pictures.get(address_of(found))) is not None:
+            words = NO_WORDS.sub(" ", found["alt"] or "")
+            parts += [_as_text(text[end : found.start()]), f"\n\n![{words}](attachment:{picture.name})\n\n"]
+            end = found.end()
+    return "".join([*parts, _as_text(text[end:])])
+
+
+def _as_text(text: str) -> str:
+    text = DATA.sub(lambda data: f"{data[0].partition(',')[0]},…", text)
     text = LONG_BLANK.sub(lambda blank: blank[0][:LONGEST_BLANK], NO_TEXT.sub("", text))
     return _without_commands(MARKUP.sub(rf"\g<0>{INVISIBLE_SPACE}", text))
 

@@ -1,7 +1,7 @@
 """Reading what a student handed in, whatever state the file is in.
 
-Only three things of a submitted cell matter: its type, its text and which released cell it
-is. Everything else (outputs, tags, widget state, metadata) is dropped on reading, so nothing
+Only three things of a submitted cell matter: its type, its text (with the pictures of prose) and which
+released cell it is. Everything else (outputs, tags, widget state, metadata) is dropped on reading, so nothing
 in it can break the grader or mean anything to it.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import nbformat
@@ -24,6 +24,7 @@ from nbjudge.submission.folder import (
     notebook_stem,
     read_notebook_file,
 )
+from nbjudge.submission.pictures import DATA, Picture, read_pictures
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000
@@ -41,6 +42,7 @@ class SubmittedCell:
     source: str
     grade_id: str | None = None
     cell_id: str | None = None
+    pictures: Mapping[str, Picture] = field(default_factory=dict)  # of prose, by address
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def _read_file(
     handed_in: SubmissionFolder, path: str, answers: Mapping[str, Mapping[str, Any]]
 ) -> Submission:
     try:
-        cells = _cells(read_notebook_file(handed_in.notebooks[path]))
+        cells = _cells(read_notebook_file(handed_in.notebooks[path]), handed_in, path.rpartition("/")[0])
     except UnreadableFileError as error:
         return Submission(reason=f"The file {shown_name(path)} {error}.", path=path)
     known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answers)
@@ -224,7 +226,7 @@ def _changed_answers(
     return frozenset(written)
 
 
-def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
+def _cells(content: dict[str, Any], handed_in: SubmissionFolder, folder: str) -> tuple[SubmittedCell, ...]:
     version = content.get("nbformat", NEWEST_FORMAT)
     if isinstance(version, (int, float)) and version > NEWEST_FORMAT:
         raise UnreadableFileError(
@@ -237,8 +239,9 @@ def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
     if not isinstance(cells, list):
         raise UnreadableFileError("is not a notebook: it holds no cells")
     _refuse_too_many(len(cells))
-    read = tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
-    if sum(len(cell.source) for cell in read) > MOST_TEXT:
+    read = tuple(_cell(cell, handed_in.files, folder) for cell in cells if isinstance(cell, dict))
+    texts = (cell.source if cell.cell_type == "code" else DATA.sub("", cell.source) for cell in read)
+    if sum(map(len, texts)) > MOST_TEXT:
         raise UnreadableFileError(
             f"holds more than {MOST_TEXT:,} characters in its cells: put data into a file beside it"
         )
@@ -265,7 +268,7 @@ def _refuse_too_many(cells: int) -> None:
         raise UnreadableFileError(f"holds {cells:,} cells, more than the {MOST_CELLS:,} that are read")
 
 
-def _cell(cell: dict[str, Any]) -> SubmittedCell:
+def _cell(cell: dict[str, Any], files: Mapping[str, bytes], folder: str) -> SubmittedCell:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
@@ -275,11 +278,13 @@ def _cell(cell: dict[str, Any]) -> SubmittedCell:
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = marks.get("grade_id") if isinstance(marks, dict) else None
     kind = cell.get("cell_type")
+    source = source.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     return SubmittedCell(
         kind if kind in ("code", "markdown", "raw") else "raw",
-        source.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff"),
+        source,
         grade_id if isinstance(grade_id, str) else None,
         cell.get("id") if isinstance(cell.get("id"), str) else None,
+        {} if kind == "code" else read_pictures(source, cell.get("attachments"), files, folder),
     )
 
 
