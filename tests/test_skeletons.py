@@ -19,8 +19,9 @@ from tiny_course import FOLDER, ROOT, make_course, succeed
 
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import read_folders
+from nbjudge.course.loading import PlainCell
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.notebooks import new_assignment, new_exercise, with_import
+from nbjudge.skeletons.notebooks import _kind_of, new_assignment, new_exercise, with_import
 
 pytestmark = pytest.mark.integration
 
@@ -120,6 +121,21 @@ def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, less
     assert before == {
         path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "kind"),
+    [
+        ("PWM_cod", "", "function"),
+        ("BFS", "", "function"),
+        ("TwoParts", "", "layer"),
+        ("Encode", "def Encode(text):\n    pass", "function"),
+        ("unit", "class unit(Module):\n    pass", "layer"),
+        ("Encode", "def Encoder(text):\n    pass", "layer"),
+    ],
+)
+def test_what_the_notebook_defines_decides_the_kind(name, source, kind):
+    assert _kind_of(name, True, [PlainCell("code", source, {})]) == kind
 
 
 def test_without_torch_there_is_no_layer(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -105,9 +106,9 @@ def init() -> None:
         )
     console.print(Text(add_to_configuration(Path.cwd())), soft_wrap=True)
     assignments = folders.assignments()
-    named = assignments[0] if assignments else "ASSIGNMENT"
+    named = shlex.quote(assignments[0]) if assignments else "ASSIGNMENT"
     console.print(Text(f"Next: nbjudge grade {named}, then nbjudge report {named}."), soft_wrap=True)
-    reasons = [refusal(), not_generated_reason(folders, named) if assignments else None]
+    reasons = [refusal(), not_generated_reason(folders, assignments[0]) if assignments else None]
     for reason in filter(None, reasons):
         console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
 

@@ -151,3 +151,14 @@ def test_references_of_two_notebooks_are_loaded_in_threads(tmp_path):
     for thread in threads:
         thread.join()
     assert len(found) == 20 and all(name == text for name, text in found) and os.getcwd() == here
+
+
+def test_two_exercises_for_one_function_are_an_error(tmp_path):
+    """The later one replaced the first without a word."""
+    course = open_course(make_old_course(tmp_path / "old"))
+    (checks,) = course.assignments["weather"].checks_files
+    with checks.open("a") as file:
+        file.write("\nagain = Exercise('centred', results=('numbers',), cell='test_by_city')\nsame = again\n")
+    (weather,) = open_course(tmp_path / "old").assignments.values()
+    with pytest.raises(CourseError, match="two exercises for `centred`, and a notebook has one"):
+        _ = weather.exercises

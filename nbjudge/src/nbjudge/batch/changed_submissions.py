@@ -6,6 +6,7 @@ of a thousand is done with in a moment.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -67,7 +68,7 @@ def make_plan(
         where = folders.submitted("STUDENT", assignment)
         raise CourseError(
             f"No student has handed in {assignment}: there is no folder {where}. Collect it with "
-            f"`nbgrader collect {assignment}`, or put each student's files into such a folder."
+            f"`nbgrader collect {shlex.quote(assignment)}`, or put each student's files into such a folder."
         )
     chosen = [student for student in handed_in if _is_chosen(student, students)]
     if not chosen:

@@ -15,7 +15,7 @@ from nbjudge.batch.autograde_one import Autograder
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
-from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError
+from nbjudge.errors import CourseError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import Executor, GradingJob, GradingResult
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
@@ -136,11 +136,14 @@ class ClassRun:
         try:
             with self._nbgrader_lock:
                 self.warnings += self._check_solutions(self._run_elsewhere)
-        except GradingImpossibleError as error:
-            self._over = GradingStoppedError(f"Nothing was graded. {error} {GRADES_ARE_KEPT}")
+        except KeyboardInterrupt:
+            pass  # the run is stopped
         except Exception as error:
-            reason = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
-            self.warnings.append(f"The solution of {self._plan.assignment} could not be graded: {reason}")
+            if isinstance(error, CourseError) and not isinstance(error, WorkerDiedError):
+                self._over = GradingStoppedError(f"Nothing was graded. {error} {GRADES_ARE_KEPT}")
+            else:
+                reason = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
+                self.warnings.append(f"The solution of {self._plan.assignment} could not be graded: {reason}")
         finally:
             for warning in self.warnings:
                 self._autograder.log_warning(warning)

@@ -153,6 +153,7 @@ def grade_plan(
                 from nbjudge.batch.coordinator import ClassRun
                 from nbjudge.batch.display import Bar, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
+                from nbjudge.grading.prepare import refuse_other_cells, refuse_problems
 
                 reason = not_generated_reason(plan.folders, plan.assignment)
                 if reason is not None:
@@ -160,6 +161,13 @@ def grade_plan(
                 autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
             with start.phase("wait until a worker has imported packages and loaded the checks"):
                 workers = _workers(plan, course, options, config, console, fork_server)
+            try:  # before nbgrader removes an earlier result, to grade again
+                with chdir(root):  # from where a course names its header
+                    refuse_problems(course.assignments_in(plan.assignment))
+                    refuse_other_cells(course.assignments_in(plan.assignment), config)
+            except CourseError as error:
+                workers.stop()
+                raise CourseError(f"Nothing was graded. {error}") from error
             run = ClassRun(plan, autograder, workers, partial(_check_solutions, course, plan, config))
         try:
             with Bar(console, len(plan.todo)) as bar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,10 @@ from nbjudge.settings import GradingSettings, Limits
 CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
 
 
+TWICE = (
+    "The checks of {checks} have two exercises for `{name}`, and a notebook has one for each function: put "
+    "all case groups into one of them, and leave the other cell to its own test."
+)
 WITHOUT_CHECKS = "Without checks, points are changed in the formgrader."
 
 
@@ -151,7 +156,10 @@ class Assignment:
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
         """What the grader asks: every `Exercise` of `checks/NAME.py` and of the files in `checks/NAME/`."""
-        exercises = {value.name: value for value in self._checks if isinstance(value, Exercise)}
+        exercises: dict[str, Exercise] = {}
+        for value in self._checks:
+            if isinstance(value, Exercise) and exercises.setdefault(value.name, value) is not value:
+                raise CourseError(TWICE.format(name=value.name, checks=self.checks_path))
         for exercise in exercises.values():
             put_in_order(exercise)
             exercise.changed_arguments = exercise.changed_arguments or self.course.changed_arguments
@@ -186,7 +194,7 @@ class Assignment:
         folder = self.source_path.parent  # with the files that students' kernels get
         if not self.solution_path.exists():
             return Notebook(self.source_path, folder)
-        command = f"`nbgrader generate_solution --force {self.folder}`"
+        command = f"`nbgrader generate_solution --force {shlex.quote(self.folder)}`"
         return Notebook(
             self.solution_path, folder, f"After a change of the source make the solution again: {command}."
         )

@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nbformat import NotebookNode
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import is_grade, is_solution, is_task
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError
 from traitlets.config import Config
 
+from nbjudge.cell_metadata import nbgrader_metadata
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
+from nbjudge.plain_text import first_few
 from nbjudge.settings import GradingSettings
 
 NOT_GENERATED = (
     "The gradebook does not have {what} yet: run `{command}`, which makes the release and enters the graded "
     "cells into the gradebook."
+)
+REFUSED_IN_NAMES = frozenset("+[]")  # the first in so many words, the others take it for a pattern
+REFUSED_NAME = (
+    "nbgrader refuses an assignment with +, [ or ] in its name, such as {name!r}: rename the folder {folder} "
+    "and what was handed in to it."
 )
 NO_FILE = " There is no gradebook {file}."
 LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded
@@ -34,6 +45,28 @@ UNREADABLE = "The gradebook {url!r} cannot be read ({error}): check c.CourseDire
 NOTEBOOKS = (
     "SELECT notebook.name FROM notebook JOIN assignment ON notebook.assignment_id = assignment.id "
     "WHERE assignment.name = :assignment"
+)
+
+CELLS = (
+    "SELECT base_cell.name, base_cell.type, COALESCE(grade_cells.max_score, task_cells.max_score) "
+    "FROM base_cell JOIN notebook ON base_cell.notebook_id = notebook.id "
+    "JOIN assignment ON notebook.assignment_id = assignment.id "
+    "LEFT JOIN grade_cells ON grade_cells.id = base_cell.id "
+    "LEFT JOIN task_cells ON task_cells.id = base_cell.id "
+    "WHERE assignment.name = :assignment AND notebook.name = :notebook"
+)
+SUBMISSIONS = (
+    "SELECT submitted_assignment.id FROM submitted_assignment "
+    "JOIN assignment ON submitted_assignment.assignment_id = assignment.id "
+    "WHERE assignment.name = :assignment"
+)
+OTHER_CELLS = "The source of {notebook} has other cells for answers and points than the gradebook: {what}. "
+OTHER_POINTS = "The source of {notebook} gives other points than the gradebook: {what}. "
+GENERATE = "Run `{command}`, and then grade with --force what is graded already."
+HAS_SUBMISSIONS = (
+    "nbgrader takes no such change once submissions are in the gradebook: undo it in the source, or make "
+    "an assignment of its own of it. To keep it here, remove all grades and marks of the assignment with "
+    "`nbgrader db assignment remove {assignment} --force`, run `{command}`, and grade all again."
 )
 
 
@@ -145,19 +178,102 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
     missing = [name for name in names if name not in entered]
     if not missing:
         return None
+    if REFUSED_IN_NAMES & set(assignment):
+        return REFUSED_NAME.format(name=assignment, folder=folders.source / assignment)
     what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"
-    command = GradingSettings(config=config).build_command
-    reason = NOT_GENERATED.format(what=what, command=command.format(assignment=assignment))
+    reason = NOT_GENERATED.format(what=what, command=build_command(config, assignment))
     return reason + (NO_FILE.format(file=file) if is_missing else "")
 
 
+def build_command(config: Config, assignment: str, options: str = "") -> str:
+    """The command that enters an assignment into the gradebook, as it is typed."""
+    command = GradingSettings(config=config).build_command
+    if "{assignment}" not in command:  # such as `make build`
+        return command
+    return command.format(assignment=shlex.quote(assignment)) + options
+
+
+def other_cells_reason(
+    folders: CourseFolders, assignment: str, notebook: str, form: NotebookNode, config: Config
+) -> str | None:
+    """Why nbgrader cannot record grades: the gradebook has other cells than the source, or other points.
+
+    Parameters
+    ----------
+    folders
+        The course's.
+    assignment, notebook
+        The names of an assignment that the gradebook has, and of its notebook.
+    form
+        The notebook as it is graded.
+    config
+        The course's configuration.
+
+    Returns
+    -------
+    str or None
+        What differs and what to do about it, in sentences; None if nothing does.
+    """
+    url = gradebook_url(folders.root, config)
+    recorded = {
+        (name, kind): points
+        for name, kind, points in _rows(url, CELLS, assignment=assignment, notebook=notebook)
+    }
+    there = dict(_recorded_cells(form))
+    names = {"assignment": shlex.quote(assignment), "notebook": f"{assignment}/{notebook}"}
+    added, removed = (
+        [f"{name!r} is {word}" for name in sorted({name for name, _ in one.keys() - other.keys()})]
+        for one, other, word in ((there, recorded, "new"), (recorded, there, "gone"))
+    )
+    if added or removed:
+        names |= {"what": first_few([*added, *removed])}
+        advice = HAS_SUBMISSIONS if has_submissions(folders.root, assignment, config) else GENERATE
+    else:
+        differing = [
+            f"{name!r} {points:g}, not {recorded[name, kind]:g}"
+            for (name, kind), points in there.items()
+            if points is not None and points != recorded[name, kind]
+        ]
+        if not differing:
+            return None
+        names |= {"what": first_few(differing)}
+        advice = GENERATE
+    sentence = OTHER_CELLS if added or removed else OTHER_POINTS
+    return (sentence + advice).format(command=build_command(config, assignment, " --force"), **names)
+
+
+def has_submissions(root: Path, assignment: str, config: Config | None = None) -> bool:
+    """Whether the gradebook has a submission to an assignment."""
+    url = gradebook_url(root, config)
+    file = sqlite_file(url)
+    if file is not None and not file.is_file():  # to look would make an empty one
+        return False
+    return bool(_rows(url, SUBMISSIONS, assignment=assignment))
+
+
+def _recorded_cells(form: NotebookNode) -> Iterator[tuple[tuple[str, str], float | None]]:
+    """What nbgrader's `SaveCells` enters of a notebook: names and kinds, with the points of graded cells."""
+    for cell in form.cells:
+        name = nbgrader_metadata(cell).get("grade_id", "")
+        if is_grade(cell):
+            yield (name, "GradeCell"), float(cell.metadata.nbgrader["points"])
+        if is_solution(cell):
+            yield (name, "SolutionCell"), None
+        if is_task(cell):
+            yield (name, "TaskCell"), float(cell.metadata.nbgrader["points"])
+
+
 def _notebooks_in(url: str, assignment: str) -> set[str]:
+    return {name for (name,) in _rows(url, NOTEBOOKS, assignment=assignment)}
+
+
+def _rows(url: str, question: str, **names: str) -> list[Any]:
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
-            return {name for (name,) in connection.execute(text(NOTEBOOKS), {"assignment": assignment})}
+            return list(connection.execute(text(question), names))
     except (OperationalError, ProgrammingError):  # a new database has no tables
-        return set()
+        return []
     except DBAPIError as error:
         raise CourseError(UNREADABLE.format(url=make_url(url), error=error.orig)) from error
     finally:

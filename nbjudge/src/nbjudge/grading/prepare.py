@@ -8,9 +8,10 @@ from pathlib import Path
 from nbgrader.exchange.default import Exchange
 from traitlets.config import Config
 
+from nbjudge.course.assignment_forms import template_of
 from nbjudge.course.configuration import config_folders, read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.gradebook import course_directory, sqlite_file
+from nbjudge.course.gradebook import course_directory, other_cells_reason, sqlite_file
 from nbjudge.errors import CourseError, SandboxError
 from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
 from nbjudge.settings import GradingSettings, execute_remarks
@@ -66,6 +67,15 @@ def refuse_problems(assignments: Iterable[Assignment]) -> None:
     for assignment in assignments:
         if assignment.problems:
             raise CourseError(assignment.problems[0])
+
+
+def refuse_other_cells(assignments: Iterable[Assignment], config: Config) -> None:
+    """Raise CourseError where the gradebook has other cells than a source, so that grades cannot be kept."""
+    for each in assignments:
+        form = template_of(each, config)
+        reason = other_cells_reason(each.course.folders, each.folder, each.name, form, config)
+        if reason is not None:
+            raise CourseError(reason)
 
 
 def protected_paths(course: Course, config: Config) -> list[tuple[str, Path]]:

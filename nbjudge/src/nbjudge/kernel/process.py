@@ -27,8 +27,8 @@ from nbjudge.settings import Limits
 
 RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
 NO_KERNEL = (
-    "There is no kernel {name!r} on this machine: install it, or have Python's run these notebooks "
-    "(c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
+    "There is no kernel {name!r} on this machine: install it, or if its notebooks are Python, have "
+    "Python's kernel run them (c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
 )
 OTHER_LANGUAGE = (
     "The kernel {name!r} runs {language}: leave the sandbox out for this assignment if you trust its code "

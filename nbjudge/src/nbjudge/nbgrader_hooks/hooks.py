@@ -30,7 +30,7 @@ from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.job import run_job
-from nbjudge.grading.prepare import prepare, refuse_problems
+from nbjudge.grading.prepare import prepare, refuse_other_cells, refuse_problems
 from nbjudge.grading.solution import check_solution
 from nbjudge.nbgrader_hooks.penalties import update_penalties
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
@@ -88,6 +88,8 @@ def prepare_run(converter: Any, config: Any) -> None:
             for remark in prepare(course, judging):
                 converter.log.warning(remark)
         refuse_problems(assignments)
+        if is_here:
+            refuse_other_cells(wanted, config)
     stop_if_unwritable(coursedir, "Nothing was graded.")
     converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
     if judging.sandbox and is_here:  # it starts while the class is read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -203,7 +204,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         submissions.append(ReportedSubmission(plain(student), plain(name), state, why, *results))
     if not any(each.state == "graded" for each in submissions):
         raise CourseError(
-            f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
+            f"No submission of {folder} has been graded: run `nbgrader autograde {shlex.quote(folder)}`."
         )
     solutions = read_solutions(course.root)
     warnings = (sentence for name in sorted(names) for sentence in solutions.get(f"{folder}/{name}", ())[1:])

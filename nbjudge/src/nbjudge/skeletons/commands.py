@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,7 +46,9 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form], heading: str |
         form, chosen = make_form(), find_course(Path.cwd()).choose_one(assignment)
         notebook, checks = new_exercise(chosen, name, form)
         _print(f"Added {name} to {notebook}, and its checks as {checks}.")
-        _print(f"Next: {form.build.format(folder=chosen.folder)}, then {form.program} try {name}")
+        _print(
+            f"Next: {form.build.format(folder=shlex.quote(chosen.folder))}, then {form.program} try {name}"
+        )
         if form.advice:
             _print(form.advice)
 

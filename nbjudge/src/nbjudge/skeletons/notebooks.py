@@ -13,10 +13,13 @@ from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.loading import read_notebook
+from nbjudge.course.gradebook import has_submissions
+from nbjudge.course.loading import PlainCell, read_notebook, read_plain_cells
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.templates import EXERCISES, Form, cells_of, vocabulary_of
 
+# `TwoParts` is a class; `BFS` and `PWM_cod` are functions.
+CLASS_NAME = re.compile(r"[A-Z](?=\w*[a-z])[^\W_]*")
 NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -82,7 +85,7 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     assignment
         The notebook that gets the exercise.
     name
-        The name of its function, or of a layer if it begins with a capital.
+        The name of its function, or of a layer: of a class in the notebook, or written like `TwoParts`.
     form
         The course's templates; nbjudge's own by default.
 
@@ -94,11 +97,11 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     Raises
     ------
     CourseError
-        If the name is not one of a function or class, or is taken.
+        If the name is not one of a function or class, or is taken, or if a submission is in the gradebook.
     """
     form = form or Form()
     values = vocabulary_of(assignment.course.folders.checks)
-    kind = _kind_of(name, values["torch"])
+    kind = _kind_of(name, values["torch"], read_plain_cells(assignment.source_path))
     variable = _small_letters(name)
     _see_that_it_is_free(assignment, name, variable)
     checks = assignment.checks_path
@@ -118,11 +121,13 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     return assignment.source_path, file
 
 
-def _kind_of(name: str, torch: bool) -> str:
-    """Return "function" or "layer"."""
+def _kind_of(name: str, torch: bool, cells: Iterable[PlainCell]) -> str:
+    """Return "function" or "layer": what the notebook defines under this name, or else what it looks like."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CourseError(f"{name!r} is no name for a function: write letters, digits and _.")
-    if not name[0].isupper():
+    defined = re.compile(rf"^[ \t]*(def|class)[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    found = [match[1] for cell in cells for match in defined.finditer(cell.source)]
+    if (found[0] if found else "class" if CLASS_NAME.fullmatch(name) else "def") == "def":
         return "function"
     if not torch:
         raise CourseError(
@@ -148,6 +153,11 @@ def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> No
     file = checks / f"{variable}.py"
     if file.exists():
         raise CourseError(f"{file} is there already: move it away, or choose another name.")
+    if has_submissions(assignment.course.root, assignment.folder):
+        raise CourseError(
+            f"{assignment.folder} has submissions in the gradebook, after which nbgrader takes no new cells: "
+            "nothing was added. Begin an assignment of its own for the exercise."
+        )
 
 
 def _add_cells(
