@@ -25,7 +25,7 @@ def zipped(*names: str) -> bytes:
 
 
 def collect(root: Path, *names: str, config: str = "") -> tuple[dict[str, str], str]:
-    """Collect an archive with these names; what each collected file holds, and what nbgrader said."""
+    """Collect an archive with these names; what each collected file holds, and what nbgrader logged."""
     (root / "source/ps1").mkdir(parents=True)
     (root / "source/ps1/week-1.ipynb").touch()
     (root / "nbgrader_config.py").write_text(CONFIG + config)
@@ -50,23 +50,25 @@ def test_moodles_archive_is_collected(tmp_path):
         f"Ben Li_4713{FILE}_week-1.ipynb": "Ben Li/ps1/week-1.ipynb",
         f"Ben Li_4714{FILE}_week-1.ipynb": "Ben Li 4714/ps1/week-1.ipynb",
     }
-    files, said = collect(tmp_path, *names, "Ada LOVELACE_4711_assignsubmission_onlinetext_/onlinetext.html")
+    files, messages = collect(
+        tmp_path, *names, "Ada LOVELACE_4711_assignsubmission_onlinetext_/onlinetext.html"
+    )
     assert files == {there: name for name, there in names.items()}
-    assert "one is collected as 'Ben Li', the other as 'Ben Li 4714'" in said
+    assert "one is collected as 'Ben Li', the other as 'Ben Li 4714'" in messages
 
 
 def test_canvas_archive_is_collected(tmp_path):
-    """Files come to the student with Canvas's number, under the released name, and late ones are said."""
+    """Files come to the student with Canvas's number, under the released name, and late ones are named."""
     names = {
         "lovelaceada_101_4711_week-1-2.ipynb": "ada/ps1/week-1.ipynb",
         "lovelaceada_101_4712_helper.py": "ada/ps1/helper.py",
         "o_brienzoë_LATE_102_4713_week-1.ipynb": "102/ps1/week-1.ipynb",
         "anon_Ab1_4714_week-1.ipynb": "anon_Ab1/ps1/week-1.ipynb",
     }
-    files, said = collect(tmp_path, *names, "libena_103_4715_mine_1_2_.zip")
+    files, messages = collect(tmp_path, *names, "libena_103_4715_mine_1_2_.zip")
     nested = files.pop("103/ps1/mine_1_2_/week-1.ipynb")
     assert files == {there: name for name, there in names.items()} and nested == "week-1.ipynb"
-    assert "102: Canvas marks this submission as late" in said and "ada: Canvas" not in said
+    assert "102: Canvas marks this submission as late" in messages and "ada: Canvas" not in messages
 
 
 def test_a_courses_own_pattern_is_kept(tmp_path):

@@ -103,13 +103,13 @@ def test_marks_stay_where_the_answer_is_the_same(course):
     """Grading again keeps every mark of the same answer, and the exports have the class's scores."""
     for student in ("ada", *WRITTEN):
         write(course / "submitted" / student / "ps1", WRITTEN)
-    kept = {name: (points, False) for name, points in MARKS.items()}
-    assert grades(course, "ada") == kept and export(course, "ada") == 6.5
-    said = nbjudge(course, "grade", "ps1", "--force", "--students", "ada")
-    assert grades(course, "ada") == kept and export(course, "ada") == 6.5
-    assert "given by hand" not in said
+    as_given = {name: (points, False) for name, points in MARKS.items()}
+    assert grades(course, "ada") == as_given and export(course, "ada") == 6.5
+    messages = nbjudge(course, "grade", "ps1", "--force", "--students", "ada")
+    assert grades(course, "ada") == as_given and export(course, "ada") == 6.5
+    assert "given by hand" not in messages
     succeed(course, "autograde", "ps1", "--force", "--student=ada")
-    assert grades(course, "ada") == kept
+    assert grades(course, "ada") == as_given
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         assert gradebook.find_comment("why", "one", "ps1", "ada").manual_comment == "About why."
 
@@ -118,8 +118,11 @@ def test_a_mark_is_offered_again_for_another_answer(course):
     """A mark whose answer has changed stays as a suggestion, and one sentence counts such marks."""
     for changed in WRITTEN:
         write(course / "submitted" / changed / "ps1", WRITTEN | {changed: f"{WRITTEN[changed]}\n"})
-    said = nbjudge(course, "grade", "ps1")
-    assert "4 marks given by hand wait for you again" in said and "(plot, test_f, try_it and 1 more)" in said
+    messages = nbjudge(course, "grade", "ps1")
+    assert (
+        "4 marks given by hand wait for you again" in messages
+        and "(plot, test_f, try_it and 1 more)" in messages
+    )
     for forced in (False, True):  # it is offered until a person has confirmed it
         if forced:
             nbjudge(course, "grade", "ps1", "--force", "--students", "[!a]*")
@@ -139,8 +142,8 @@ def test_pages_older_than_their_grades_are_made_again(course):
     succeed(course, "generate_feedback", "ps1")
     assert "1 of 3" in page(course, "ada")
 
-    said = nbjudge(course, "grade", "ps1", "--force", "--students", "[ap]*")
-    assert old.format("2 students") in said
+    messages = nbjudge(course, "grade", "ps1", "--force", "--students", "[ap]*")
+    assert old.format("2 students") in messages
     succeed(course, "generate_feedback", "ps1", "--student=ada")
     assert old.format("1 student") in nbjudge(course, "grade", "ps1")
     assert (course / "feedback/plot/ps1/one.html").stat().st_mtime_ns == other

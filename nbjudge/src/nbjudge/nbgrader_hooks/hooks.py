@@ -189,16 +189,16 @@ def keep_marks(converter: Any) -> None:
         return bool(init_destination(assignment, student))
 
     def end_with_marks(assignment: str, student: str) -> None:
-        with _gradebook(converter) as gradebook:
-            for name, (grades, answers) in earlier.items():
-                now = read_marked_answers(folders.autograded(student, assignment) / f"{name}.ipynb")
+        for name, (grades, answers) in earlier.items():
+            now = read_marked_answers(folders.autograded(student, assignment) / f"{name}.ipynb")
+            same = {cell for cell, answer in now.items() if answer == answers.get(cell)}
+            with _gradebook(converter) as gradebook:
                 for grade in gradebook.find_submission_notebook(name, assignment, student).grades:
                     before = grades.cells.get(grade.name)
                     if before is not None and before.manual_score is not None:
-                        same = grade.name in now and now[grade.name] == answers.get(grade.name)
-                        same = same and before.auto_score == grade.auto_score
-                        grade.needs_manual_grade = before.waits or not same
-            gradebook.db.commit()
+                        is_same = grade.name in same and grade.auto_score == before.auto_score
+                        grade.needs_manual_grade = before.waits or not is_same
+                gradebook.db.commit()
         end(assignment, student)
 
     def convert_and_tell() -> None:
