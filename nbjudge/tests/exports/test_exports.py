@@ -95,7 +95,7 @@ def test_canvas_reads_no_number_of_another_student_out_of_an_id(export):
     assert ['Love"lace, Countess, Ada', "", "ada@x.org", "101"] in [row[:4] for row in rows]
 
 
-def test_canvas_warns_of_what_it_would_take_for_another(tmp_path, caplog):
+def test_canvas_warns_of_what_it_would_confuse(tmp_path, caplog):
     """Blanks around a number of Canvas's are cut; namesakes and headings that it skips are warned of."""
     config = Config({"ExportPlugin": {"to": str(tmp_path / "grades.csv")}})
     config.CanvasExporter.columns = {"one": "Final Grade Project (12)", "two": "Final project (13)"}
