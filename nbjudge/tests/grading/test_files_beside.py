@@ -34,7 +34,7 @@ def test_files_that_are_left_out_are_named(tmp_path, monkeypatch, sizes, left_ou
     assert bool(note) == bool(words) and all(each in note for each in words)
 
 
-def test_files_that_are_not_even_looked_at_are_mentioned(tmp_path, monkeypatch):
+def test_files_that_are_not_looked_at_are_mentioned(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "MOST_ENTRIES", 1)
     (tmp_path / "helper.py").touch()
     assert "first 1 files" in files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ())[1]

@@ -74,6 +74,6 @@ def test_a_file_that_may_be_either_is_the_missing_one(tmp_path, files, expected)
     assert graded(tmp_path, ["p1", "p2"]) == expected
 
 
-def test_in_an_assignment_of_one_notebook_any_name_will_do(tmp_path):
+def test_with_only_one_notebook_any_name_will_do(tmp_path):
     (tmp_path / "p2 and more.ipynb").write_text(json.dumps(notebook("p1", "def q1():\n    return 1")))
     assert graded(tmp_path, ["p1"]) == {"p1.ipynb": "p2 and more.ipynb"}
