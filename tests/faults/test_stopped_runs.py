@@ -144,7 +144,8 @@ def test_of_a_class_graded_at_once_those_at_work_have_no_score_either(course, au
     for student, text in {"ada": "", "ben": "# slow", "cyd": "# stops", "dan": ""}.items():
         hand_in(course, student, answered(biggest=f"def biggest(x):  {text}\n    return x.max()"))
     with pytest.raises(CourseError, match=r"Grading stopped at cyd. A cell stops."):
-        list(ClassRun(make_plan(read_folders(course), FOLDER), autograder, ThreeAtATime()).results())
+        plan = make_plan(read_folders(course), FOLDER)
+        list(ClassRun(plan, autograder, ThreeAtATime(), lambda execute: []).results())
     graded = scores(course)
     assert set(graded) <= {"ada", "dan"} and set(graded.values()) <= {5}
     plan = make_plan(read_folders(course), FOLDER)
