@@ -188,7 +188,7 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
 def build_command(config: Config, assignment: str, options: str = "") -> str:
     """The command that enters an assignment into the gradebook, as it is typed."""
     command = GradingSettings(config=config).build_command
-    if "{assignment}" not in command:  # such as `make build`
+    if "{assignment}" not in command:  # one for all of them
         return command
     return command.format(assignment=shlex.quote(assignment)) + options
 
