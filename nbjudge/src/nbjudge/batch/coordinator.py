@@ -79,11 +79,13 @@ class ClassRun:
         """
         waiting, running = list(self._plan.todo), dict[Future[GradedSubmission], str]()
         # nbgrader works in the course's folder.
-        with chdir(self._plan.folders.root), ThreadPoolExecutor(MAX_SUBMISSIONS_AT_WORK) as threads:
+        with chdir(self._plan.folders.root), ThreadPoolExecutor(MAX_SUBMISSIONS_AT_WORK + 1) as threads:
             try:
-                threads.submit(self._grade_solutions)
+                solutions: Future[None] | None = None
                 while waiting or running:
                     capacity = min(self.workers.capacity(), MAX_SUBMISSIONS_AT_WORK)
+                    if capacity and solutions is None:  # a cluster may have no worker yet
+                        solutions = threads.submit(self._grade_solutions)
                     while waiting and len(running) < capacity:
                         student = waiting.pop(0)
                         running[threads.submit(self._grade, student)] = student
