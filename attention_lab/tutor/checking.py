@@ -26,6 +26,7 @@ from IPython import get_ipython
 from attention_lab.tutor import panel
 from attention_lab.tutor.answering import CallOutcome, answer, load_ahead, respond
 from attention_lab.tutor.connection import Connection
+from attention_lab.tutor.failed_runs import FailedRuns
 from attention_lab.tutor.learner_record import LearnerRecord
 from attention_lab.tutor.location import TutorMissingError
 from attention_lab.tutor.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply
 
 IDLE_SECONDS = 0.5  # after the set-up cell, if no other cell runs
-_connection = Connection()
+_connection, _failed_runs = Connection(), FailedRuns()
 DIED = (
     "The last check, of `{exercise}`, ended together with the kernel: you restarted it, or the answer took "
     "too much memory, or something in it ends Python."
@@ -82,6 +83,9 @@ def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage
         return Sentence(getattr(reply, "sentence", ""))
     if reply.remark:
         notes.append(reply.remark)
+    is_right = reply.points == reply.max_points
+    if failed := _failed_runs.note(exercise, vars(sys.modules["__main__"]), is_right):
+        notes.insert(0, failed)
     if reply.stopped:  # it is not a try: there is no result yet
         exercise_history = record.exercise(exercise)
     else:
@@ -169,8 +173,16 @@ def notebook_begins() -> None:
         _connection.begin(Path.cwd().name)
     if not getattr(shell, "_attention_lab_keeps_check", False):
         shell._attention_lab_keeps_check = True
+        shell.events.register("pre_run_cell", lambda run: _failed_runs.begin(run.raw_cell, shell.user_ns))
+        shell.events.register("post_run_cell", lambda run: _failed_runs.end(_error_of(run), shell.user_ns))
         shell.events.register("post_run_cell", lambda *_: _keep_the_name(shell.user_ns))
         shell.events.register("post_run_cell", _set_up_cell_has_run)
+
+
+def _error_of(run: Any) -> BaseException | None:
+    """The error that a cell's run ended with, before or while it was executed."""
+    error: BaseException | None = run.error_before_exec or run.error_in_exec
+    return error
 
 
 def _set_up_cell_has_run(*_: object) -> None:

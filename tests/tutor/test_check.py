@@ -177,6 +177,15 @@ def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(n
     assert LearnerRecord(notebook.folder.parent).exercise("softmax").tries == 0
 
 
+def test_a_syntax_error_in_the_last_run_is_said(notebook):
+    """The definition before it is what was checked."""
+    notebook.run(RIGHT)
+    notebook.run(f"{RIGHT} +")
+    output = notebook.run("check('softmax')")
+    assert "The last run of the cell with `softmax` stopped with SyntaxError" in output
+    assert "an earlier definition was checked" in output
+
+
 KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
 
 

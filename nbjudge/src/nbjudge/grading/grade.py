@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,9 @@ LEFT_OUT = {
 }
 MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
 NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
+SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+MAGICS_THAT_KEEP_NAMES = ("%%time", "%%capture", "%%prun")
+LONGEST_ERROR = 200  # characters
 CELL_STATUSES: dict[Outcome, Status] = {
     "done": Status.COMPLETED,
     "timeout": Status.TIMED_OUT,
@@ -84,7 +88,7 @@ def grade(
         If no kernel can be started.
     """
     judged = list[tuple[NotebookNode, Verdict, Status]]()
-    cell_errors = dict[str, NotebookNode]()  # the error that a cell ended with, by the cell's name
+    written = list[NotebookNode]()  # the cells of the student's that have run
     costs = costs or Costs()
     with open_kernel(folder, environment, costs) as kernel:
         for cell in notebook.cells:
@@ -94,18 +98,20 @@ def grade(
                 cell.outputs = [nbformat.from_dict(LEFT_OUT)]
                 continue
             _run(kernel, cell)
-            for output in cell.outputs:
-                if output.output_type == "error":
-                    cell_errors[nbgrader_metadata(cell).get("grade_id") or cell.get("id", "")] = output
+            if is_written_by_student(cell):
+                written.append(cell)
             name = checked_exercise(cell)
             if name is None:
                 _settle_points(cell)
                 continue
-            calls = AnswerCalls(kernel.call, cell_errors.get(name))
+            answer_cell = find_answer_cell(written, name)
+            calls = AnswerCalls(kernel.call, answer_cell)
             with costs.phase("judge"), in_folder(assignment.source_path.parent):
                 verdict = judge_exercise(
                     assignment.exercises[name], assignment.reference_answer(name), calls, seed
                 )
+            if not calls.is_missing and (remark := remark_on_cell(answer_cell, verdict)) is not None:
+                verdict = replace(verdict, findings=(*verdict.findings, remark))
             judged.append((cell, verdict, calls.status))
     with costs.phase("write verdicts and feedback"):
         for cell, verdict, status in judged:
@@ -120,12 +126,13 @@ class AnswerCalls:
     ----------
     call
         Calls the answer in the student's kernel.
-    cell_error
-        The error that the answer's own cell ended with: it explains why there is no answer to call.
+    cell
+        The answer's own cell, after it ran: it may explain why there is no answer to call.
     """
 
-    def __init__(self, call: AnswerCaller, cell_error: NotebookNode | None = None) -> None:
-        self._call, self._cell_error = call, cell_error
+    def __init__(self, call: AnswerCaller, cell: NotebookNode | None = None) -> None:
+        self._call, self._cell = call, cell
+        self.is_missing = False  # whether there is no answer to call
         # By the identity of a call: the call, so that no identity is used twice, and its status. The judge
         # repeats a call whose reply was lost: the last one counts.
         self._statuses: dict[int, tuple[Call, str]] = {}
@@ -134,10 +141,17 @@ class AnswerCalls:
         reply = self._call(name, calls, watched_calls)
         for call, answer in zip(calls, reply.answers, strict=False):
             self._statuses[id(call)] = call, answer.status
-        if self._cell_error is not None and all(answer.status == "missing" for answer in reply.answers):
-            error = self._cell_error
-            return Reply([Answer("missing", error=error.ename, message=error.evalue)] * len(calls))
-        return reply
+        self.is_missing = all(answer.status == "missing" for answer in reply.answers)
+        return Reply([self._explained(answer) for answer in reply.answers]) if self.is_missing else reply
+
+    def _explained(self, missing: Answer) -> Answer:
+        """Return a missing answer with the error, or else the magic, of its cell."""
+        error = _error_of(self._cell)
+        if error is not None:
+            return Answer("missing", error=error.ename, message=error.evalue)
+        magic = (self._cell or {"source": ""})["source"].lstrip().partition("\n")[0]
+        keeps_no_names = magic.startswith("%%") and magic.split()[0] not in MAGICS_THAT_KEEP_NAMES
+        return replace(missing, line=magic.split()[0]) if keeps_no_names else missing
 
     @property
     def status(self) -> Status:
@@ -146,6 +160,40 @@ class AnswerCalls:
         if "timeout" in statuses:
             return Status.TIMED_OUT
         return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED
+
+
+def find_answer_cell(written: list[NotebookNode], name: str) -> NotebookNode | None:
+    """Return the last of a student's cells that defines a name, or is the answer's for nbgrader."""
+    defined = re.compile(
+        rf"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+{re.escape(name)}\b|^{re.escape(name)}[ \t]*=(?!=)",
+        re.MULTILINE,
+    )
+    return next(
+        (
+            cell
+            for cell in reversed(written)
+            if nbgrader_metadata(cell).get("grade_id") == name or defined.search(cell.source)
+        ),
+        None,
+    )
+
+
+def remark_on_cell(cell: NotebookNode | None, verdict: Verdict) -> Finding | None:
+    """Say that an answer's own cell failed, if that matters for the answer that was judged all the same."""
+    error = _error_of(cell)
+    if error is None or error.ename == "NotImplementedError":
+        return None
+    text = plain_line(f"{error.ename}: {error.evalue}")[:LONGEST_ERROR].rstrip(".: ")
+    stops = f"The cell with `{verdict.exercise}` stops with {text}"
+    if error.ename in SYNTAX_ERRORS:
+        return Finding(f"{stops}, so nothing of it ran: what was judged is from another cell.")
+    return Finding(f"{stops}. Fix that first.") if verdict.points < verdict.max_points else None
+
+
+def _error_of(cell: NotebookNode | None) -> NotebookNode | None:
+    """Return the error that a cell ended with."""
+    outputs = [] if cell is None else cell.outputs
+    return next((output for output in reversed(outputs) if output.output_type == "error"), None)
 
 
 def is_given(cell: NotebookNode) -> bool:

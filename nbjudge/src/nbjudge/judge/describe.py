@@ -69,6 +69,31 @@ def _object(value: UnreadableValue) -> tuple[str, str]:
     return next((known[name] for name in names if name in known), (f"an object of type {plain}", ""))
 
 
+_PLAIN = {
+    f"builtins.{name}": words
+    for words, names in {
+        "a number": ("bool", "int", "float", "complex"),
+        "a string": ("str",),
+        "None": ("NoneType",),
+    }.items()
+    for name in names
+}
+_PLAIN |= {f"builtins.{name}": f"a {name}" for name in ("list", "tuple", "dict", "set")}
+
+
+def kind_of_types(types: str) -> str:
+    """Return the words for a value of which only the types are known, see `type_names`."""
+    names = types.split("|")
+    plain = next((_PLAIN[name] for name in names if name in _PLAIN), None)
+    if plain is not None:
+        return plain
+    for owner in KINDS:
+        parts = ((name.partition(".")[0], name.rpartition(".")[2]) for name in names)
+        if any(library == owner.library and name in owner.type_names for library, name in parts):
+            return f"{'an' if owner.noun[0] in 'aeiou' else 'a'} {owner.noun}"
+    return _object(UnreadableValue(types))[0]
+
+
 def usual_cause(value: Any) -> str:
     """Return the usual cause of a result that is no value, as a sentence with a blank before it."""
     cause = _object(value)[1] if isinstance(value, UnreadableValue) else ""

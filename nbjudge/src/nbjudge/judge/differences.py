@@ -24,7 +24,11 @@ MOST_ENTRIES = 5  # of a row that is shown
 
 
 def describe_difference(result: GroupResult, number: int) -> str:
-    """Describe in one sentence how the answer to case `number` differs from the expected one."""
+    """Describe how the answer to case `number` differs from the expected one."""
+    return _difference(result, number) + messages.switched(result.answers[number])
+
+
+def _difference(result: GroupResult, number: int) -> str:
     exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     if answer.status == "value":  # a group with a verifier comes here only if there is nothing to verify

@@ -11,7 +11,16 @@ from typing import Any
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import same_gradient
-from nbjudge.judge.describe import argument_name, describe_call, kind, listed, part_name, short, usual_cause
+from nbjudge.judge.describe import (
+    argument_name,
+    describe_call,
+    kind,
+    kind_of_types,
+    listed,
+    part_name,
+    short,
+    usual_cause,
+)
 from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import WrongParametersError
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
@@ -31,10 +40,22 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     if answer.status == "missing" and answer.error:
         text = f": {answer.message.rstrip('.')}" if answer.message else ""
         return f"There is no `{name}`: its cell stops with {answer.error}{text}.{_advice(answer)}"
+    if answer.status == "missing" and answer.holds:
+        return (
+            f"`{name}` is {kind_of_types(answer.holds)} now: a line gives the function's name to a result. "
+            "Take another name."
+        )
+    if answer.status == "missing" and answer.near:
+        return f"There is no `{name}`, and there is `{answer.near}`: write the name as the exercise does."
+    if answer.status == "missing" and answer.line:
+        return f"There is no `{name}`: its cell begins with `{answer.line}`, which keeps no names. Remove it."
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "timeout":
-        return f"`{name}` did not answer in time: look for a loop that never ends or a very large tensor."
+        return (
+            f"`{name}` did not answer in time: look for a loop that never ends, a very large tensor, much "
+            "printing, or `torch.compile`."
+        )
     if answer.status == "died":
         return f"The kernel died while `{name}` ran, so there is no answer to judge."
     if answer.status == "unreadable":
@@ -50,8 +71,19 @@ def _advice(answer: Answer) -> str:
     """Say what to do about an error whose own message does not say it."""
     if answer.error == NO_INPUT:
         return " `input()` cannot be answered while a notebook is graded: remove it."
+    if answer.error == "BdbQuit":
+        return " A debugger cannot be used while an answer is checked: remove it (`pdb.set_trace()`)."
     advice = (kind.advice_on(answer.error, answer.message) for kind in KINDS)
     return next((f" {sentence}" for sentence in advice if sentence), "")
+
+
+def switched(answer: Answer) -> str:
+    """Say which calls of the student's cells hold for the answer, too, with a blank before it."""
+    own = [call for kind in KINDS for call in kind.switched()]
+    calls = [f"`{call}`" for call in answer.switched if call not in own]
+    return (
+        f" A cell has called {listed(calls)}, which holds for this answer, too: remove it." if calls else ""
+    )
 
 
 def _first_line(message: str) -> str:

@@ -133,6 +133,7 @@ def _source(parts: tuple[str, ...]) -> str:
 LONGEST_MESSAGE = 500  # characters
 MAX_CHANGES = 500  # paths of changed arguments
 MAX_STEPS, LONGEST_STEP = 500, 300  # names of steps that ran, and characters of one
+MAX_SWITCHED = 5  # calls
 
 AnswerStatus = Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
 
@@ -159,6 +160,10 @@ class Answer:
         The names of the watched steps that ran.
     measured
         What a measured call reports, see `nbjudge.authoring.case`.
+    holds, near
+        Of a missing answer: the types of what its name holds in place of it, or a name like it.
+    switched
+        The calls by which a cell has changed what a library does by default.
     """
 
     status: AnswerStatus
@@ -170,6 +175,9 @@ class Answer:
     gradients: dict[str, Any] | str | None = None
     ran: frozenset[str] = frozenset()
     measured: Any = None
+    holds: str = ""
+    near: str = ""
+    switched: tuple[str, ...] = ()
 
     def raised(self, error: type[Exception]) -> bool:
         """Whether the call raised an exception of this class; only the name of its class is known here."""
@@ -262,6 +270,9 @@ class _SentAnswer(msgspec.Struct):
     gradients: dict[str, Any] | str | None = None
     ran: list[str] = []
     measured: Any = None
+    holds: str = ""
+    near: str = ""
+    switched: list[str] = []
 
 
 def _read_answer(entry: Any) -> Answer:
@@ -272,14 +283,16 @@ def _read_answer(entry: Any) -> Answer:
     changed = tuple(path[:LONGEST_MESSAGE] for path in sent.changed[:MAX_CHANGES])
     ran = frozenset(name[:LONGEST_STEP] for name in sent.ran[:MAX_STEPS])
     if sent.missing:
-        return Answer("missing")
+        return Answer("missing", holds=sent.holds[:LONGEST_MESSAGE], near=sent.near[:LONGEST_STEP])
+    switched = tuple(call[:LONGEST_STEP] for call in sent.switched[:MAX_SWITCHED])
     if sent.raised is not None:
         error, message, line = (
             text[:LONGEST_MESSAGE] for text in (sent.raised.type, sent.raised.message, sent.raised.line)
         )
         if error == "KeyboardInterrupt":
             return Answer("timeout", line=line)
-        return Answer("raised", error=error, message=message, line=line, changed=changed, ran=ran)
+        about = {"error": error, "message": message, "line": line}
+        return Answer("raised", **about, changed=changed, ran=ran, switched=switched)
     if sent.value is msgspec.UNSET:
         return Answer("unreadable", message="an answer that is not of the agreed form")
     gradients = sent.gradients
@@ -287,4 +300,5 @@ def _read_answer(entry: Any) -> Answer:
         gradients = {name: None if kind_of(value) is None else value for name, value in gradients.items()}
     elif gradients is not None:
         gradients = gradients[:LONGEST_MESSAGE]
-    return Answer("value", sent.value, changed=changed, gradients=gradients, ran=ran, measured=sent.measured)
+    found: dict[str, Any] = {"gradients": gradients, "measured": sent.measured}
+    return Answer("value", sent.value, changed=changed, ran=ran, switched=switched, **found)

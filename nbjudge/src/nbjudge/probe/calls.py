@@ -27,6 +27,9 @@ class RawAnswer(TypedDict, total=False):
     value: Any
     raised: dict[str, str]  # "type", "message" and "line"
     missing: bool
+    holds: str  # where the name of the answer holds something else: the names of its types
+    near: str  # where there is no such name: one like it
+    switched: list[str]  # calls that changed what a library does by default, for this answer, too
     changed: list[str]
     gradients: dict[str, Any] | str
     ran: list[str]

@@ -9,8 +9,8 @@ inputs.
 
 from __future__ import annotations
 
+import difflib
 import itertools
-import json
 import linecache
 import os
 import zlib
@@ -26,10 +26,11 @@ from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import Recording
 from nbjudge.probe.threads import ANOTHER_THREAD, OtherThreads
 from nbjudge.probe.watching import WatchedCalls
-from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values
+from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values, type_names
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 
 LONGEST_MESSAGE = 2_000  # characters
+LIKENESS = 0.8  # of 1, from which on a name may be meant for another one
 NOT_ANSWERED = "the request could not be answered"
 
 
@@ -81,20 +82,34 @@ def respond(text: str, namespace: dict[str, Any]) -> str:
 
 
 def _respond(text: str, namespace: dict[str, Any]) -> str:
-    request = unpack(text, with_code=True)
-    target, reads_variable = request["target"], any(call.get("reads_variable") for call in request["calls"])
-    variable = reader_of(namespace, target) if reads_variable else None
+    now = namespace.copy()
     with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
-        function = variable if reads_variable else namespace.get(target)
-        calls, watched_calls = request["calls"], request["watched_calls"]
+        request = unpack(text, with_code=True)
+        name, calls, watched_calls = request["target"], request["calls"], request["watched_calls"]
+        reads_variable = any(call.get("reads_variable") for call in calls)
+        function = reader_of(now, name) if reads_variable else namespace.get(name)
+        if not callable(function):
+            return pack([_missing(name, namespace)] * len(calls))
         is_recorded = watched_calls or any(call.get("measure") is not None for call in calls)
-        with Recording(watched_calls) if is_recorded and callable(function) else NoRecording() as recording:
+        with Recording(watched_calls) if is_recorded else NoRecording() as recording:
             answers = _answers(function, calls, recording)
+            switched = [call for kind in KINDS for call in kind.switched()]
+            for answer in answers if switched else ():
+                answer["switched"] = switched
             packed = pack(answers)
             ran_while_packing = recording.taken()  # while it was packed
-    for answer in answers if ran_while_packing else ():
-        answer["ran"] = sorted({*answer.get("ran", ()), *ran_while_packing})
-    return pack(answers) if ran_while_packing else packed
+        for answer in answers if ran_while_packing else ():
+            answer["ran"] = sorted({*answer.get("ran", ()), *ran_while_packing})
+        return pack(answers) if ran_while_packing else packed
+
+
+def _missing(name: str, namespace: dict[str, Any]) -> RawAnswer:
+    """Say what is there in place of an answer: something else of its name, or a name like it."""
+    if name in namespace:
+        return {"missing": True, "holds": type_names(namespace[name])}
+    callables = [each for each, value in namespace.items() if callable(value) and not each.startswith("_")]
+    near = difflib.get_close_matches(name, callables, 1, LIKENESS)
+    return {"missing": True, "near": near[0]} if near else {"missing": True}
 
 
 def reader_of(namespace: dict[str, Any], name: str) -> Callable[[], Any] | None:
@@ -253,7 +268,7 @@ def _line(error: BaseException) -> str:
 def _libraries() -> tuple[str, ...]:
     """The folders of code that no student wrote."""
     files = [getattr(kind.imported(), "__file__", None) for kind in KINDS]
-    return (os.path.dirname(json.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
+    return (os.path.dirname(os.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
 
 
 def _snapshot(value: Any, depth: int = 0) -> Any:

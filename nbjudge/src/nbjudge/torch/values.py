@@ -126,9 +126,23 @@ class Tensors(ArrayKind):
         return "It asks for a GPU, and here is none: make tensors on the device of the input (`x.device`)."
 
     def draw_from(self, seed: int) -> Callable[[], None]:
+        device = torch.get_default_device()
+        if device.type != "cpu":  # a cell has set it, and arguments would be made there
+            torch.set_default_device(None)
         before = torch.get_rng_state()
         torch.default_generator.manual_seed(seed)
-        return lambda: torch.set_rng_state(before)
+
+        def undo() -> None:
+            torch.set_rng_state(before)
+            if device.type != "cpu":
+                torch.set_default_device(device)
+
+        return undo
+
+    def switched(self) -> list[str]:
+        dtype = torch.get_default_dtype()
+        calls = [] if dtype == torch.float32 else [f"torch.set_default_dtype({dtype})"]
+        return calls if torch.is_grad_enabled() else [*calls, "torch.set_grad_enabled(False)"]
 
     def companions(self, value: Any) -> dict[str, Any]:
         return {"grad": value.grad} if value.is_leaf else {}

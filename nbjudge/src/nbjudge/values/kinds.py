@@ -83,8 +83,12 @@ class Kind:
         return ""
 
     def draw_from(self, seed: int) -> Callable[[], None]:
-        """Have its library draw by chance from a seed; what is returned undoes that."""
+        """Have its library draw by chance from a seed, on the processor; what is returned undoes that."""
         return lambda: None
+
+    def switched(self) -> list[str]:
+        """The calls that have changed what its library does by default, as one writes them."""
+        return []
 
     def companions(self, value: Any) -> dict[str, Any]:
         """What belongs to a value and is no part of it, such as a gradient."""
