@@ -13,6 +13,11 @@ HIDDEN_SCORES_ARE_ZERO = (
     "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
     "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
 )
+FILL_TURNED_ROUND = (
+    "The fill before the softmax hides the visible scores, because its `~` is missing, and the hidden "
+    "weights are cleared after it: nothing is left. Rows of weights are all zeros, or NaN where no key is "
+    "hidden. Hide where `mask` is False both times."
+)
 EMPTY_ROW_IS_UNIFORM = (
     "A query with nothing to attend to gets equal weights on the hidden keys: where all its scores are the "
     "same -1e9, the softmax spreads evenly. Such a row of `weights` should be all zeros: clear its hidden "

@@ -31,6 +31,7 @@ def attention(
     axis: int = -1,
     clear: bool = True,
     add: bool = False,
+    fill_visible: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Scaled dot-product attention, computed correctly: a mistake changes one thing about it.
 
@@ -38,7 +39,7 @@ def attention(
     query may attend; output (..., T_q, d_v) and weights (..., T_q, T_k).
 
     scale: what the scores are multiplied by, 1/√d_k by default.
-    fill: what hidden scores become; `add` adds it to them instead.
+    fill: what hidden scores become; `add` adds it to them instead, `fill_visible` gives it to the others.
     axis: over which the softmax normalises.
     clear: whether hidden weights are set to 0 afterwards, which gives rows of zeros for empty ones.
 
@@ -47,8 +48,9 @@ def attention(
     key, value = defaults(query, key, value)
     scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
     if mask is not None:
-        filled = torch.zeros_like(scores).masked_fill(~mask, fill)
-        scores = scores + filled if add else scores.masked_fill(~mask, fill)
+        where = mask if fill_visible else ~mask
+        filled = torch.zeros_like(scores).masked_fill(where, fill)
+        scores = scores + filled if add else scores.masked_fill(where, fill)
     weights = torch.softmax(scores, dim=axis)
     if mask is not None and clear:
         weights = weights.masked_fill(~mask, 0.0)

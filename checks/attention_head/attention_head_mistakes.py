@@ -8,6 +8,7 @@ import torch.nn as nn
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
+    FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
@@ -190,6 +191,13 @@ class scaled_up_without_nan(scaled_up_afterwards):
 class hidden_scores_are_zero(_Head):
     def weigh(self, scores, mask):
         return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+
+@attention_head.mistake(FILL_TURNED_ROUND)
+class fill_turned_round(_Head):
+    def weigh(self, scores, mask):
+        weights = super().weigh(scores, None if mask is None else ~mask)
+        return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
 @attention_head.mistake(EMPTY_ROW_IS_UNIFORM)

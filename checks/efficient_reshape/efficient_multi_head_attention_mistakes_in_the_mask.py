@@ -7,6 +7,7 @@ import torch
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
+    FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     MINUS_INFINITY_ADDED,
 )
@@ -90,6 +91,15 @@ class _Filled(Right):
         weights = self.softmax(scores + filled if self.adds else scores.masked_fill(hidden, self.fill))
         weights = self.clear(weights, ~hidden)
         return weights @ value, weights
+
+
+@efficient_multi_head_attention.mistake(FILL_TURNED_ROUND)
+class FillTurnedRound(Right):
+    def attend(self, query, key, value, mask):
+        return super().attend(query, key, value, None if mask is None else ~mask)
+
+    def clear(self, weights, mask):
+        return weights.masked_fill(mask, 0.0)
 
 
 @efficient_multi_head_attention.mistake(EMPTY_ROW_IS_UNIFORM)

@@ -6,6 +6,7 @@ import torch
 
 from attention_lab.authoring.mask_sentences import (
     EMPTY_ROW_IS_UNIFORM,
+    FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
 )
@@ -183,6 +184,15 @@ class FilledTooHigh(Filled):
 @grouped_query_attention.mistake(FIXED_LOW_SCORE)
 class FilledWithMinusTenThousand(Filled):
     number = -1e4
+
+
+@grouped_query_attention.mistake(FILL_TURNED_ROUND)
+class FillTurnedRound(Right):
+    def attend(self, query, key, value, mask):
+        return super().attend(query, key, value, None if mask is None else ~mask)
+
+    def clear(self, weights, mask):
+        return weights.masked_fill(mask, 0.0)
 
 
 @grouped_query_attention.mistake(EMPTY_ROW_IS_UNIFORM)

@@ -4,6 +4,7 @@ from attention_lab.authoring import attention
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
+    FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
@@ -27,6 +28,11 @@ def mask_ignored(query, key=None, value=None, mask=None):
 )
 def true_means_hidden(query, key=None, value=None, mask=None):
     return attention(query, key, value, None if mask is None else ~mask)
+
+
+@masked_attention.mistake(FILL_TURNED_ROUND)
+def fill_turned_round(query, key=None, value=None, mask=None):
+    return attention(query, key, value, mask, fill_visible=True)
 
 
 @masked_attention.mistake(AFTER_THE_SOFTMAX)

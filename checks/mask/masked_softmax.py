@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, case
 from attention_lab.authoring.mask_sentences import (
+    FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     SCALED_UP_AFTERWARDS,
@@ -129,6 +130,11 @@ def gradients(draw):
 def true_means_hidden(scores, mask):
     weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
     return weights.masked_fill(mask, 0.0)
+
+
+@masked_softmax.mistake(FILL_TURNED_ROUND)
+def fill_turned_round(scores, mask):
+    return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1).masked_fill(~mask, 0.0)
 
 
 @masked_softmax.mistake(

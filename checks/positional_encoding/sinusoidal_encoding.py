@@ -209,6 +209,15 @@ def sines_only(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
+    "Odd columns hold the cosine of the sine on their left. Take the cosine of the angle that this sine was "
+    "made of."
+)
+def cosine_of_the_sine(max_len, embed_dim):
+    sines = _angles(max_len, embed_dim).sin()
+    return _interleaved(sines, sines.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
     "Columns further right turn faster instead of slower: the position is multiplied by the power of "
     "10000. Divide by it, so that the last columns hardly change."
 )

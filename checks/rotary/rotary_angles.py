@@ -86,10 +86,10 @@ def _even(head_size):
         raise ValueError(f"a head of {head_size} numbers cannot be cut into pairs")
 
 
-def _right(length, head_size, base, first=0, power=2.0, divided_by=None):
+def _right(length, head_size, base, first=0, power=2.0, divided_by=None, first_pair=0):
     """A correct answer; most mistakes below change one thing about it."""
     _even(head_size)
-    pair = torch.arange(head_size // 2, dtype=torch.float64)
+    pair = torch.arange(first_pair, first_pair + head_size // 2, dtype=torch.float64)
     rates = base ** (-power * pair / (divided_by or head_size))
     positions = torch.arange(first, first + length, dtype=torch.float64)
     return torch.outer(positions, rates).to(torch.get_default_dtype())
@@ -117,6 +117,22 @@ def exponent_doubled(length, head_size, base=10000.0):
 )
 def positions_from_one(length, head_size, base=10000.0):
     return _right(length, head_size, base, first=1)
+
+
+@rotary_angles.mistake(
+    "Every pair turns at the speed of the next one: the pairs count from 1. They count from 0, so the first "
+    "has the exponent 0 and turns by 1 from one position to the next."
+)
+def pairs_from_one(length, head_size, base=10000.0):
+    return _right(length, head_size, base, first_pair=1)
+
+
+@rotary_angles.mistake(
+    "Every pair turns at the speed of the one before it, and the first faster than by 1 from one position to "
+    "the next: the pairs begin at -1. They count from 0, so the first has the exponent 0."
+)
+def pairs_from_minus_one(length, head_size, base=10000.0):
+    return _right(length, head_size, base, first_pair=-1)
 
 
 @rotary_angles.mistake(

@@ -2,7 +2,11 @@
 
 import torch
 
-from attention_lab.authoring.mask_sentences import AFTER_THE_SOFTMAX, EMPTY_ROW_IS_UNIFORM
+from attention_lab.authoring.mask_sentences import (
+    AFTER_THE_SOFTMAX,
+    EMPTY_ROW_IS_UNIFORM,
+    FILL_TURNED_ROUND,
+)
 
 from .rotary_attention import Right, rotary_attention
 
@@ -85,6 +89,15 @@ class TheOtherWayRound(Right):
         return -super().angles(x, first)
 
 
+@rotary_attention.mistake(
+    "Every pair turns at the speed of the next one: the pairs count from 1. They count from 0, and the first "
+    "has the exponent 0."
+)
+class PairsFromOne(Right):
+    def angles(self, x, first):
+        return super().angles(x, first) * self.base ** (-2 / x.shape[-1])
+
+
 @rotary_attention.mistake("Later pairs turn too fast: the exponent is i/D and should be 2i/D.")
 class ExponentHalved(Right):
     def angles(self, x, first):
@@ -146,6 +159,13 @@ class AlwaysCausal(Right):
 class MaskedAfterTheSoftmax(Right):
     def weights(self, scores, mask):
         weights = scores.softmax(-1)
+        return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-3), 0.0)
+
+
+@rotary_attention.mistake(FILL_TURNED_ROUND)
+class FillTurnedRound(Right):
+    def weights(self, scores, mask):
+        weights = super().weights(scores, None if mask is None else ~mask)
         return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-3), 0.0)
 
 

@@ -29,13 +29,17 @@ def shares_of_array(x):
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
-def message(exercise, reference, answer):
+def verdict_on(exercise, reference, answer):
     def put(_name, calls, watched_calls):
         return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, reference, put, seed=1)
     assert verdict.points == 0
-    return verdict.message
+    return verdict
+
+
+def message(exercise, reference, answer):
+    return verdict_on(exercise, reference, answer).message
 
 
 @pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
@@ -76,3 +80,25 @@ def test_a_cell_that_waits_for_input_is_told_to_remove_it():
     assert "`input()` cannot be answered while a notebook is graded" in messages.no_value(tensors, stopped)
     other = Answer("missing", error="NameError", message="name 'a' is not defined")
     assert "input()" not in messages.no_value(tensors, other)
+
+
+def _rows_of_one(cases, values):
+    return None if all(isinstance(value, np.ndarray) for value in values) else "The rows do not sum to 1."
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (lambda x: shares_of_array(x).tolist(), "`shares` returns a list of 9, expected an array"),
+        (lambda x: None, "`shares` returns nothing, expected an array"),
+        (lambda x: (shares_of_array(x).tolist(),), "`shares` returns a tuple of 1, expected an array"),
+    ],
+    ids=["list", "none", "tuple"],
+)
+def test_a_wrong_type_is_said_once_for_all_groups(answer, says):
+    several = Exercise("shares", results=("shares",))
+    for rows in (9, 11, 13):
+        several.group(f"{rows} rows", points=1)(lambda draw, rows=rows: [case(draw.normal(rows, 5))])
+    several.group("sums", points=1, verify=_rows_of_one)(lambda draw: [case(draw.normal(7, 5))])
+    (sentence,) = [each.sentence for each in verdict_on(several, shares_of_array, answer).findings]
+    assert sentence.startswith(says)

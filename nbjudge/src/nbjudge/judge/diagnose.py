@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import messages
@@ -13,7 +14,7 @@ from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.values.kinds import is_array, owned_values
+from nbjudge.values.kinds import is_array, kind_of, owned_values
 
 MOST_FINDINGS = 3
 MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance
@@ -61,6 +62,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
             for result in objected
             if result.group.verify is None or (result.objection and result.objection.mistake)
         ]
+    unexplained = _without_repeats(unexplained)
     objected = [result for result in objected if result not in verified or result in unexplained]
     # A formula that is wrong with given weights is wrong with the module's own weights for the same reason.
     explained = any(result.failed_cases and result.drawn.expected for result in rest)
@@ -71,9 +73,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
         if result.objection is not None
         and not (explained and result.group.fresh and result.objection.mistake is None)
     ]
-    measured = [
-        _measured(result) for result in _without_repeated_errors(unexplained) if result not in verified
-    ]
+    measured = [_measured(result) for result in unexplained if result not in verified]
     findings = sorted(
         [*objections, *((False, finding) for finding in [*named, *measured])],
         key=lambda pair: (pair[1].mistake != FORBIDDEN, pair[0], pair[1].mistake is None),
@@ -93,16 +93,39 @@ def _is_verified(result: GroupResult) -> bool:
     )
 
 
-def _without_repeated_errors(results: Sequence[GroupResult]) -> list[GroupResult]:
-    """Leave out groups whose first failing call stops at the same line as in an earlier group."""
-    different, errors = list[GroupResult](), set[tuple[str, str]]()
+def _without_repeats(results: Sequence[GroupResult]) -> list[GroupResult]:
+    """Leave out groups whose first failing call repeats what an earlier group shows.
+
+    That is an error at the same line, or a value of the same wrong type. What a verifier says of such a value
+    repeats it as well.
+    """
+    different, shown = list[GroupResult](), set[tuple[str, ...]]()
     for result in results:
-        answer = result.answers[result.failed_cases[0] if result.failed_cases else 0]
-        error = (answer.error, answer.line)
-        if answer.status != "raised" or not answer.line or error not in errors:
+        index = result.failed_cases[0] if result.failed_cases else 0
+        answer, fault = result.answers[index], tuple[str, ...]()
+        if answer.status == "raised" and answer.line:
+            fault = answer.error, answer.line
+        elif answer.status == "value" and result.drawn.expected:
+            fault = _wrong_type(answer.value, result.drawn.expected[index].value)
+        elif answer.status == "value" and (type(answer.value).__name__,) in shown:
+            continue
+        if not fault or fault not in shown:
             different.append(result)
-        errors.add(error)
+        shown.add(fault)
     return different
+
+
+def _wrong_type(actual: Any, expected: Any) -> tuple[str, ...]:
+    """The name of the type of a value, or of its first entry, that is of another kind than expected."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        pairs = [(actual[key], entry) for key, entry in expected.items() if key in actual]
+    elif isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
+        pairs = list(zip(actual, expected, strict=False))
+    else:
+        kind = kind_of(actual)
+        same = kind is kind_of(expected) and (kind is not None or type(actual) is type(expected))
+        return () if same else (type(actual).__name__,)
+    return next((found for pair in pairs if (found := _wrong_type(*pair))), ())
 
 
 def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: bool) -> list[Finding]:
