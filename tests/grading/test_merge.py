@@ -425,7 +425,11 @@ def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
     assert "checksum" in cell_of(merged, "setup").metadata.nbgrader
 
 
-@pytest.mark.parametrize("slow", ["a." * 50_000, "a.a\n" * 60_000], ids=["one line", "many lines"])
+@pytest.mark.parametrize(
+    "slow",
+    ["a." * 50_000, "a.a\n" * 60_000, "[\n" * 2_000],
+    ids=["one line", "many lines", "open brackets"],
+)
 def test_code_that_takes_minutes_to_colour_is_shown_without(slow):
     work = merged_with(after(answered(), "end", slow))
     assert work.cells[-1].source == slow

@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from nbjudge.sandbox.inside import cut_outputs
 from nbjudge.sandbox.inside.cut_outputs import (
+    COST_OF_A_CODE,
     LONGEST_TEXT,
     MOST_OUTPUTS,
     OUTPUT,
@@ -145,6 +147,28 @@ def test_a_long_text_is_shortened():
     assert LONGEST_TEXT / 2 < len(output["text"]) < 1.1 * LONGEST_TEXT
     (joined,) = shown(*[stream("x" * LONGEST_TEXT)] * 3, capacity=4 * LONGEST_TEXT)
     assert len(joined["text"]) < 1.1 * LONGEST_TEXT
+
+
+def test_colours_are_kept_and_other_codes_are_not():
+    """A traceback stays coloured; codes that move the cursor, or that no end is near of, are left out."""
+    coloured = "\x1b[0;31mE\x1b[0m"
+    trace = [f"{coloured}\x1b[2K\x1b[A", f"\x1b[{'1;' * 20}mx"]
+    outputs = shown(stream(f"{coloured}\x1b"), display(f"{coloured}\x1b[H"), ("error", {"traceback": trace}))
+    assert (outputs[0]["text"], outputs[1]["data"]) == (coloured, {"text/plain": coloured})
+    assert outputs[2]["traceback"] == [coloured, "x"]
+
+
+def test_a_notebook_has_only_so_many_codes(monkeypatch):
+    """What has more than a reader can take is plain; it takes nothing from later outputs, of any cell."""
+    monkeypatch.setattr(cut_outputs, "MOST_COPIED", 5 * COST_OF_A_CODE)
+    plain_texts, two, many = [], "\x1b[1mx" * 2, "\x1b[1mx" * 9
+    cell = None
+    for texts in ([many, two], [two, many], [two]):
+        cell = CellOutputs(CAPACITY, cell)
+        for text, name in zip(texts, ("stdout", "stderr"), strict=False):
+            cell.take(*stream(text, name))
+        plain_texts.append([output["text"] for output in cell.as_list()])
+    assert plain_texts == [["x" * 9, two], [two, "x" * 9], ["xx"]]
 
 
 def picture(kind: str, width: int, height: int) -> str:

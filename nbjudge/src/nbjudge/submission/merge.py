@@ -43,6 +43,9 @@ from nbjudge.submission.read_submission import SubmittedCell, defined_names
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
 LONGEST_CODE_LINE = 1_000
+# Characters between opening brackets and the next closing ones; a solved assignment has 1,000.
+MOST_SEARCHED = 500_000
+BRACKET = re.compile(r"[\[\]]")
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
 WRITTEN_BELOW = "The written answer {} was found below its cell, which was as given out."
@@ -230,7 +233,22 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
     """Whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     lines = (line for source in code for line in source.splitlines())
-    return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_CODE_LINE for line in lines)
+    return (
+        sum(map(len, code)) > MOST_CODE
+        or any(len(line) > LONGEST_CODE_LINE for line in lines)
+        or sum(map(_searched, code)) > MOST_SEARCHED
+    )
+
+
+def _searched(source: str) -> int:
+    """How far Pygments reads, if from each opening bracket of a text it looks for a closing one."""
+    end, searched = len(source), 0
+    for found in reversed(list(BRACKET.finditer(source))):
+        if found[0] == "]":
+            end = found.start()
+        else:
+            searched += end - found.start()
+    return searched
 
 
 def _added_cells(cells: Iterable[SubmittedCell], after: int | str, space: PictureSpace) -> list[NotebookNode]:

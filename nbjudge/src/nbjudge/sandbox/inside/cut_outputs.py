@@ -4,6 +4,7 @@ No HTML, script, widget or metadata of a student's is kept, and nothing of an ou
 is handed on are lists, dicts and texts in the form of a notebook's outputs.
 """
 
+import re
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,11 @@ LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
 MOST_LINES = 100  # of a traceback
 MOST_OUTPUTS = 1_000  # of one cell
 OUTPUT = 1_000  # bytes that an output takes, however little it shows
+# The formgrader's nbconvert copies all that is left of an output at each terminal code in it.
+MOST_COPIED = 10**9  # characters of a notebook, if a code by itself counts as so many:
+COST_OF_A_CODE = 10_000
+CODE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~])?")
+COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 CUT = "\n… (the rest is left out)\n"
 SHOWING = ("stream", "display_data", "execute_result", "error", "update_display_data")
 
@@ -36,6 +42,7 @@ class CellOutputs:
         self._outputs: list[Output] = []
         self._displays: dict[str, list[Output]] = {}  # those that can still be updated
         self._clear_first = False
+        self._copied: int = earlier._copied if earlier else 0
         # The output widgets, those of the earlier cells too, and whether each takes what is shown.
         self._widgets: dict[str, bool] = dict(
             islice(earlier._widgets.items() if earlier else (), MOST_OUTPUTS)
@@ -63,7 +70,7 @@ class CellOutputs:
 
     def as_list(self) -> list[Output]:
         """The outputs; what was printed in one go is one of them, for how it came in pieces is chance."""
-        return [_one_text(output) for output in self._outputs]
+        return [self._with_few_codes(_one_text(output)) for output in self._outputs]
 
     def _show(self, kind: str, content: dict[str, Any]) -> None:
         name = _display_id(content)
@@ -89,6 +96,20 @@ class CellOutputs:
             for output in displays:
                 output["data"] = data
 
+    def _with_few_codes(self, output: Output) -> Output:
+        """The output without terminal codes but colours; without those, too, where there are too many."""
+        data = output.get("data", {})
+        texts = [*output.get("traceback", ()), output.get("text", ""), data.get("text/plain", "")]
+        codes = sum(each.count("\x1b") for each in texts)
+        if not codes:
+            return output
+        copied = self._copied + codes * (COST_OF_A_CODE + sum(map(len, texts)))
+        few = copied <= MOST_COPIED
+        self._copied = copied if few else self._copied
+        *trace, printed, plain = (CODE.sub(_colour if few else "", each) for each in texts)
+        changed = {"traceback": trace, "text": printed, "data": {**data, "text/plain": plain}}
+        return {name: changed.get(name, content) for name, content in output.items()}
+
     def _clear(self) -> None:
         self._outputs.clear()
         self._displays.clear()
@@ -100,6 +121,11 @@ class CellOutputs:
             self._widgets[name] = bool(state.get("msg_id"))
         elif name in self._widgets and "msg_id" in state:
             self._widgets[name] = bool(state["msg_id"])
+
+
+def _colour(code: re.Match[str]) -> str:
+    """A terminal code if it is a colour or the like; nothing of any other."""
+    return code[0] if COLOUR.fullmatch(code[0]) else ""
 
 
 def text(value: Any) -> str:
