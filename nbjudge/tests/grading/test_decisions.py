@@ -1,15 +1,26 @@
 """An instructor's decisions survive a write that fails."""
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.overrides.decisions import Decision, read_decisions, write_decisions
+from nbjudge.judge.verdict import GroupVerdict, Verdict
+from nbjudge.overrides.decisions import Decision, decision_for, read_decisions, write_decisions
 
 DECISION = Decision("double", "2:0a", "ada", 1.5, "rounding", "2026-11-26", {"zeros": True})
+
+
+def test_work_that_could_not_be_run_is_no_ones_else():
+    """Two empty hand-ins are not one answer: a decision about one is for its student only."""
+    decided = replace(DECISION, answer="")
+    verdict = Verdict("double", 0, (GroupVerdict("zeros", 2, True),))
+    assert decision_for([decided], "", "ada", verdict) is decided
+    assert decision_for([decided], "", "eve", verdict) is None
+    assert decision_for([DECISION], DECISION.answer, "eve", verdict) is DECISION
 
 
 def test_decisions_stay_where_new_ones_cannot_be_written(tmp_path, monkeypatch):

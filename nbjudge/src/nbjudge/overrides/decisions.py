@@ -30,13 +30,16 @@ class Decision:
     groups: Mapping[str, bool]  # whether each case group agreed when it was decided
 
     def holds_for(self, answer: str, student: str, verdict: Verdict) -> bool:
-        """Whether an answer gets these points: the same code and, of another student, the same verdict."""
+        """Whether an answer gets these points: the same code and, of another student, the same verdict.
+
+        Work that could not be run (`answer` is empty) has no code to compare: it is no one else's.
+        """
         if (self.exercise, self.answer) != (verdict.exercise, answer):
             return False
         outcomes = (
             self.groups.get(group.name, group.is_earned) == group.is_earned for group in verdict.groups
         )
-        return student == self.student or all(outcomes)
+        return student == self.student or (answer != "" and all(outcomes))
 
 
 def decision_for(

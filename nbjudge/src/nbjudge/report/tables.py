@@ -190,7 +190,8 @@ def _without_own_words(table: Table) -> Table:
             rows.append(few[row["exercise"]])
         else:
             same = few[row["exercise"]]
-            same |= {"students": same["students"] + row["students"], "of": max(same["of"], row["of"])}
+            who = {*same[WHO], *row[WHO]}  # a student may have been told several
+            same |= {"students": len(who), "of": max(same["of"], row["of"]), WHO: sorted(who)}
     return Table(table.columns, rows)
 
 
