@@ -96,7 +96,7 @@ def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_no_
     monkeypatch.setattr(ForkServer, "fork", no_fork)
     result = grader.try_to_grade("ada")
     assert not result["success"]
-    assert "Grading stopped at ada. There is no memory for another process." in result["error"]
+    assert "Nothing was graded. There is no memory for another process." in result["error"]
     with pytest.raises(MissingEntry):  # in the gradebook a submission without scores would count as 0
         GradedClass(grader.root).points("ada")
     monkeypatch.undo()
