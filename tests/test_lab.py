@@ -58,7 +58,7 @@ def test_help_sorts_commands_by_reader():
     commands = typer.main.get_command(cli.app).commands
     headings = {name: command.rich_help_panel for name, command in commands.items()}
     assert list(dict.fromkeys(headings.values())) == [cli.LEARNERS, cli.INSTRUCTORS, cli.AUTHORS]
-    assert [name for name in headings if headings[name] == cli.LEARNERS] == ["start", "files"]
+    assert [name for name in headings if headings[name] == cli.LEARNERS] == ["start"]
 
 
 def test_students_get_the_lessons_and_nothing_else(course, tmp_path):

@@ -106,7 +106,7 @@ ANSWERS = {
     "a placeholder": ("mean_height", None, 0, "`mean_height` is still None: give it a value."),
     "an ellipsis": ("mean_height", ..., 0, r"`mean_height` is still `\.\.\.`: give it a value\."),
     "another type": ("mean_height", "175", 0, "`mean_height` is a string, expected a Python float"),
-    "a function": ("mean_height", len, 0, "`mean_height` is an object of type builtins.builtin_function"),
+    "a function": ("mean_height", len, 0, "`mean_height` is a function or method that was not called"),
     "too long": ("mean_height", [0.0] * 10**6, 0, "`mean_height` is .*, expected a Python float"),
     "a right dict": ("counts", {"a": np.int64(3), "b": (1, 2)}, 2, "Right"),
     "an entry": ("counts", {"a": 4, "b": [1, 2]}, 0, "entry 'a' of `counts` is 4, and 3 is right"),
@@ -151,7 +151,7 @@ def test_a_name_that_does_not_exist_is_told(assignment):
 
 def test_the_value_counts_that_the_graded_cell_sees(assignment, monkeypatch):
     """Names that are given back to a function that is called are not given back to a variable."""
-    monkeypatch.setattr(sys, "nbjudge_names", {"mean_height": 1.75}, raising=False)
+    monkeypatch.setattr(sys, "nbjudge_names", ({"mean_height": 1.75}, {}), raising=False)
     assert judged(assignment, "mean_height", {"mean_height": 175.0}).verdict.points == 2
 
 

@@ -262,7 +262,7 @@ class Assignment:
 
         Of a variable, a function that returns its value. Raises CourseError where it cannot be loaded.
         """
-        if exercise not in self._references and self.exercises[exercise].is_variable:
+        if exercise not in self._references and isinstance(self.exercises.get(exercise), Variable):
             variables = {
                 name: each
                 for name, each in self.exercises.items()

@@ -89,7 +89,9 @@ def _are_several(exercise: Exercise, value: Any) -> bool:
 
 def _wrong_variable(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
     """Describe how `name`, a variable or an entry of one, differs: the first entry that does."""
-    if actual is None or (isinstance(actual, UnreadableValue) and actual.kind == "builtins.ellipsis"):
+    if actual is None or (
+        isinstance(actual, UnreadableValue) and actual.kind.partition("|")[0] == "builtins.ellipsis"
+    ):
         return f"{name} is still {'`...`' if actual else 'None'}: give it a value."
     keys: list[Any] | range | None = None
     if isinstance(actual, dict) and isinstance(expected, dict):
