@@ -2,7 +2,8 @@
 
 For lessons
     `plots`, `heads`, `training_plots` and `sliders` draw; `corpus`, `words`, `encoder` and `characters` are
-    data and models; `examples` holds the visible examples; `memory` measures memory.
+    data and models; `examples` holds the visible examples; `memory` measures memory;
+    `live_box` shows controls with a text that stays.
 For learners
     `start` is `attention-lab start`, the start page and the progress page; `tutor` is `check`.
 For authors of checks

@@ -12,6 +12,7 @@ LESSON_MODULES = (
     "examples",
     "heads",
     *sorted(folder.name for folder in Path(__file__).parent.glob("lesson_[0-9]*")),
+    "live_box",
     "memory",
     "plots",
     "sliders",

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from traitlets import Unicode
 
+from attention_lab.live_box import LiveBox
 from attention_lab.plots import INK, STYLE, colours
 
 _BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the gap between two of them
@@ -194,4 +195,4 @@ def reshape_slider(tokens: Sequence[str], *, num_heads: int = 2) -> widgets.VBox
     forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
     slider.observe(lambda change: show(change["new"]), names="value")
     show(slider.value)
-    return widgets.VBox([widgets.HBox([slider, back, forward]), picture, summary])
+    return LiveBox([widgets.HBox([slider, back, forward]), picture, summary], [summary])

@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import imsave
 from traitlets import Unicode
 
+from attention_lab.live_box import LiveBox
+
 # As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
 FIGURE: dict[str, Any] = {"dpi": 144, "layout": "constrained", "facecolor": "white"}
 
@@ -60,4 +62,4 @@ def explorer(figure: Figure, show: Show, slider: widgets.Widget, *companions: wi
     background = canvas.copy_from_bbox(figure.bbox)
     slider.observe(lambda change: update(change["new"]), names="value")
     update(slider.value)
-    return widgets.VBox([widgets.HBox([slider, *companions]), picture, summary])
+    return LiveBox([widgets.HBox([slider, *companions]), picture, summary], [summary])

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from traitlets import Unicode
 
 from attention_lab import plots
+from attention_lab.live_box import LiveBox
 from attention_lab.sliders.explorer import FIGURE
 
 # Of a text: its tokens, the probabilities (C,), and the weights (T, T).
@@ -45,7 +46,7 @@ def headline_box(read: Read, class_names: Sequence[str], examples: Sequence[str]
     slider.observe(lambda change: setattr(line, "value", examples[change["new"]]), names="value")
     line.observe(lambda change: update(change["new"]), names="value")
     update(line.value)
-    return widgets.VBox([widgets.HBox([slider, line]), picture, summary])
+    return LiveBox([widgets.HBox([slider, line]), picture, summary], [summary])
 
 
 @matplotlib.rc_context(plots.STYLE)

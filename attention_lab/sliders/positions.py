@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from traitlets import Unicode
 
+from attention_lab.live_box import LiveBox
 from attention_lab.plots import ACCENT, INK, PALE, STYLE
 
 LARGEST_WIDTH, LONGEST = 128, 128
@@ -171,4 +172,4 @@ def _explorer(draw: Callable[..., Figure], *sliders: widgets.IntSlider) -> widge
     for slider in sliders:
         slider.observe(show, names="value")
     show()
-    return widgets.VBox([widgets.HBox(list(sliders)), picture, summary])
+    return LiveBox([widgets.HBox(list(sliders)), picture, summary], [summary])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import ipywidgets as widgets
 
+from attention_lab.live_box import LiveBox
 from attention_lab.start.progress import (
     ExerciseProgress,
     LessonProgress,
@@ -72,7 +73,7 @@ def show_progress(folder: Path | None = None) -> widgets.VBox:
     reset.on_click(ask)
     confirm.on_click(forget)
     draw()
-    return widgets.VBox([widgets.HBox([refresh, reset, confirm]), status, table])
+    return LiveBox([widgets.HBox([refresh, reset, confirm]), status, table], [status, table])
 
 
 def what_is_next(lessons: list[LessonProgress]) -> str:

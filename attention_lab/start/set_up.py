@@ -13,6 +13,8 @@ from pathlib import Path
 import ipywidgets as widgets
 from packaging.requirements import Requirement
 
+from attention_lab.live_box import LiveBox
+
 PACKAGE = "attention-lab"
 # What the course's first random numbers are, to four digits: another torch may draw others.
 FIRST_DRAWS = [0.8823, 0.9150, 0.3829]
@@ -127,7 +129,7 @@ def widget_line() -> widgets.VBox:
     player = widgets.Play(min=0, max=1, interval=100, layout={"display": "none"})
     line = widgets.HTML(WAITING)
     _run_once(player, lambda: setattr(line, "value", ALIVE))
-    return widgets.VBox([line, player])
+    return LiveBox([line, player])
 
 
 def _run_once(player: widgets.Play, act: Callable[[], None]) -> None:

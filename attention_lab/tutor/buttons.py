@@ -24,6 +24,8 @@ def show_with_buttons(look: Any) -> None:
 def _buttons(look: Any) -> Any:
     import ipywidgets as widgets
 
+    from attention_lab.live_box import LiveBox
+
     buttons = []
     # What is read aloud when it changes.
     shown = {step: widgets.HTML() for step in look.steps}
@@ -44,4 +46,4 @@ def _buttons(look: Any) -> Any:
 
         button.on_click(press)
         buttons.append(button)
-    return widgets.VBox([widgets.HBox([*buttons, status]), *shown.values()]) if buttons else None
+    return LiveBox([widgets.HBox([*buttons, status]), *shown.values()]) if buttons else None

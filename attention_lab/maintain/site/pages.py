@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.errors import CourseError
+from attention_lab.live_box import STORED
 from attention_lab.maintain.hosts import buttons, repository
 from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
@@ -152,7 +153,9 @@ class _SolvedOutputs:
             return stored
         if SLIDER_CALL.search(cell.source):
             return [
-                self._static_slider(cell) if WIDGET in output.get("data", {}) else output for output in stored
+                self._static_slider(cell) if WIDGET in output.get("data", {}) else output
+                for output in stored
+                if STORED not in output.get("data", {}).get("text/html", "")
             ]
         # Another widget, and what is printed beside it, speaks of the machine that it ran on.
         return [_html(NO_KERNEL)]
