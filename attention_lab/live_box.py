@@ -10,7 +10,7 @@ import ipywidgets as widgets
 from IPython import get_ipython
 from IPython.display import display
 
-STORED = "attention-lab-stored"  # the class of what is kept
+STORED = "attention-lab-stored"  # the class of what a notebook stores
 AGAIN = "Run this cell again to use its controls: they ended with the kernel."
 # When a notebook is opened, JupyterLab writes "model not found" where the controls were.
 AFTER = f".jp-OutputArea-child:has(.{STORED}) + .jp-OutputArea-child"
@@ -36,8 +36,8 @@ class LiveBox(widgets.VBox):  # type: ignore[misc]
         if hasattr(get_ipython(), "kernel"):  # not in a terminal
             name = f"{STORED}-{token_hex(4)}"
             texts = "".join(text.value for text in self._stored)
-            kept = f'<div class="{STORED}" id="{name}"><p><em>{AGAIN}</em></p><div>{texts}</div></div>'
-            display({"text/html": kept + WITHOUT_CONTROLS, "text/plain": AGAIN}, raw=True)
+            stored = f'<div class="{STORED}" id="{name}"><p><em>{AGAIN}</em></p><div>{texts}</div></div>'
+            display({"text/html": stored + WITHOUT_CONTROLS, "text/plain": AGAIN}, raw=True)
             style = widgets.HTML(WITH_CONTROLS.format(name=name), layout={"display": "none"})
             shown = widgets.VBox([self, style])
         display(widgets.VBox._repr_mimebundle_(shown), raw=True)

@@ -23,9 +23,9 @@ def displayed(monkeypatch):
 def test_a_notebook_keeps_the_texts(displayed):
     text = widgets.HTML("<p>Key width 64.</p>")
     LiveBox([widgets.IntSlider(), text], [text])._ipython_display_()
-    kept, controls = displayed
-    assert "<p>Key width 64.</p>" in kept["text/html"] and AGAIN in kept["text/html"]
-    assert WIDGET in controls and WIDGET not in kept
+    stored, controls = displayed
+    assert "<p>Key width 64.</p>" in stored["text/html"] and AGAIN in stored["text/html"]
+    assert WIDGET in controls and WIDGET not in stored
 
 
 def test_a_terminal_shows_the_controls_alone(displayed, monkeypatch):
@@ -35,7 +35,7 @@ def test_a_terminal_shows_the_controls_alone(displayed, monkeypatch):
 
 
 def test_a_page_has_its_own_slider_only(displayed, monkeypatch):
-    """The kept text asks to run the cell again, which nobody can on a page."""
+    """The stored text asks to run the cell again, which a page cannot do."""
     LiveBox([])._ipython_display_()
     outputs = [nbformat.v4.new_output("display_data", data) for data in displayed]
     solved = object.__new__(_SolvedOutputs)

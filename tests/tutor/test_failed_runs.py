@@ -44,7 +44,7 @@ def test_a_failed_run_of_the_answer_is_said(cells, when_right, when_wrong):
     assert (OLDER in runs.note("head", names, True)) == (len(cells) == 2 and bool(when_right))
 
 
-def test_a_cell_that_defines_and_checks_is_judged_anew():
+def test_a_cell_that_defines_and_checks_is_judged():
     """The definition of a running cell is not the one that the failed run left."""
     runs, names = FailedRuns(), {}
     run(runs, names, FIRST, BROKEN)

@@ -1,4 +1,4 @@
-"""What is said of an answer whose own cell failed, keeps no names, or whose name is something else."""
+"""What is told of an answer whose own cell failed, keeps no names, or whose name is something else."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_answers_cell_explains_the_verdict(course, tmp_path, sources, points
     notebook = nbformat.v4.new_notebook(cells=[above, answer, below, test])
     environment = KernelEnvironment(limits=Limits(cell=240, answer=240, notebook=1200))
     (verdict,) = grade(notebook, course.assignments["clipping"], tmp_path, 0, environment)
-    said = " ".join(finding.sentence for finding in verdict.findings)
-    assert (verdict.points, bool(said)) == (points, bool(sentences)), said
+    told = " ".join(finding.sentence for finding in verdict.findings)
+    assert (verdict.points, bool(told)) == (points, bool(sentences)), told
     for sentence in sentences:
-        assert sentence in said
+        assert sentence in told
