@@ -17,7 +17,7 @@ from nbjudge.probe import respond
 from nbjudge.values.packing import MadeInKernel, pack, unpack
 
 COURSE = open_course(Path(__file__).parents[1])
-FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "tensors")
+FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "gradients", "tensors")
 every_family = pytest.mark.parametrize("family", FAMILIES)
 pytestmark = [
     pytest.mark.integration,
@@ -26,7 +26,7 @@ pytestmark = [
 
 # What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
 SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}
-PYTHON = {"len", "zip", "max", "math", "sqrt", "inf", "torch"}
+PYTHON = {"len", "list", "zip", "max", "math", "sqrt", "inf", "torch"}
 
 
 @pytest.fixture(scope="module")

@@ -120,15 +120,49 @@ def broken(when):
     return attention
 
 
-def in_float32(query, key=None, value=None, mask=None):
-    return tuple(result.float() for result in H(query, key, value, mask))
+def changed(change):
+    """Let `change(results, arguments)` edit a list of the right results, which are those of copies."""
+
+    def attention(query, key=None, value=None, mask=None):
+        given = query, key, value, mask
+        results = list(H(*(each if each is None else each.clone() for each in given)))
+        return change(results, given) or tuple(results)
+
+    return attention
 
 
-def writes_on_its_input(query, key=None, value=None, mask=None):
-    results = H(query, key, value, mask)
-    with torch.no_grad():
-        query.mul_(2)
-    return results
+def in_float32(*places):
+    def change(results, given):
+        for place in places:
+            results[place] = results[place].float()
+
+    return changed(change)
+
+
+def writes_on(argument):
+    def change(results, given):
+        if given[argument] is not None:
+            with torch.no_grad():
+                given[argument].zero_()
+
+    return changed(change)
+
+
+def without_gradient(result, argument):
+    """Leave the results as they are, but one of them gives one argument no gradient."""
+
+    def attention(query, key=None, value=None, mask=None):
+        given = list(complete(query, key, value))
+        given[argument] = given[argument].detach()
+        results = list(H(query, key, value, mask))
+        results[result] = H(*given, mask)[result]
+        return tuple(results)
+
+    return attention
+
+
+def with_nan_gradients(results, given):
+    results[0] = results[0] + (given[0] - given[0]).square().sum().sqrt()
 
 
 def raises(query, key=None, value=None, mask=None):
@@ -156,8 +190,22 @@ SOMETIMES = {
         lambda query, key, value, mask: key is not None and value is None
     ),
     "in a batch of more than one": broken(lambda query, key, value, mask: len(query) > 1),
-    "in float64: it answers in float32": in_float32,
-    "after the call: it has changed its query": writes_on_its_input,
+    "in float64: it answers in float32": in_float32(0, 1),
+    "in float64: its output is float32": in_float32(0),
+    "in float64: its weights are float32": in_float32(1),
+    "in how many results it returns: three": changed(lambda results, given: (*results, None)),
+    "in its gradients: they are NaN": changed(with_nan_gradients),
+}
+for _place, _name in enumerate(("query", "key", "value", "mask")):
+    SOMETIMES[f"after the call: it has changed its {_name}"] = writes_on(_place)
+for _result, _place in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
+    _pair = f"from its {('output', 'weights')[_result]} to the {('query', 'key', 'value')[_place]}"
+    SOMETIMES[f"in its gradients: none flows {_pair}"] = without_gradient(_result, _place)
+
+# Right, in a form of their own.
+RIGHT = {
+    "it returns a list": changed(lambda results, given: results),
+    "its output has another memory layout": changed(lambda r, given: (r[0].mT.contiguous().mT, r[1])),
 }
 
 

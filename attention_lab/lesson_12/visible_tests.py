@@ -1,6 +1,6 @@
 """The tests of lesson 12's answer: the eleven functions, and some that are broken only sometimes."""
 
-from attention_lab.lesson_12.eleven import ELEVEN, SOMETIMES
+from attention_lab.lesson_12.eleven import ELEVEN, RIGHT, SOMETIMES
 
 
 def test_is_correct(answer):
@@ -14,3 +14,6 @@ def test_is_correct(answer):
     for when, attention in SOMETIMES.items():
         assert answer(attention) is False, f"you call one right that is broken {when}"
     print(f"✓ {len(SOMETIMES)} that are broken only sometimes")
+    for why, attention in RIGHT.items():
+        assert answer(attention) is True, f"you call one broken that is right: {why}"
+    print(f"✓ {len(RIGHT)} that are right in a form of their own")

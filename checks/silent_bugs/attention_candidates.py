@@ -1,6 +1,6 @@
 """Right attention functions for `is_correct`, in many styles, put together again for each draw.
 
-A function is put together from four steps, each drawn from several ways to write it; a broken one
+A function is put together from five steps, each drawn from several ways to write it; a broken one
 has a step of its own in place of a right one. Its code does not tell which: that of all functions of a
 family is the same, and holds every way of all of them (see `attention_lab.authoring.obfuscation`).
 """
@@ -11,15 +11,24 @@ from attention_lab.authoring import MadeInKernel, Obfuscation
 
 _FUNCTION = """
 def attention(query, key=None, value=None, mask=None):
-    <whole>
-    return c, b
+    def f(query, key, value, mask):
+        <whole>
+        return c, b
+    <results>
 
 made = attention
 """
 _IN_STEPS = "<defaults>\n<scores>\n<weights>\n<output>"
 
-# a are the scores, b the weights, c the output.
+# a are the scores, b the weights, c the output. Results may come in any memory layout, as a tuple or a list.
 STEPS = {
+    "results": (
+        "return f(query, key, value, mask)",
+        "return list(f(query, key, value, mask))",
+        "c, b = f(query, key, value, mask)\nreturn c.mT.contiguous().mT, b",
+        "c, b = f(query, key, value, mask)\nreturn [c, b.mT.contiguous().mT]",
+        "c, b = f(query, key, value, mask)\nreturn torch.cat((c, c), dim=-1)[..., : c.shape[-1]], b",
+    ),
     "defaults": (
         "key = query if key is None else key\nvalue = key if value is None else value",
         "if key is None:\n    key = query\nif value is None:\n    value = key",
@@ -76,7 +85,7 @@ key = query if key is None else key
 value = key if value is None else value
 if query.dim() > 2:
     masks = [mask] * len(query) if mask is None or mask.dim() == 2 else mask
-    parts = [attention(*part) for part in zip(query, key, value, masks)]
+    parts = [f(*part) for part in zip(query, key, value, masks)]
     c, b = (torch.stack(part) for part in zip(*parts))
 else:
     a = torch.stack([key @ row for row in query]) / math.sqrt(query.shape[1])
@@ -127,17 +136,23 @@ class Family:
         chosen |= {name: self.ways[name].index(way) for name, way in (changed or {}).items()}
         return self._draw_function({"whole": len(WHOLE)} | chosen)
 
-    def of_another_make(self, which: int) -> MadeInKernel:
+    def of_another_make(self, which: int, results: str = STEPS["results"][0]) -> MadeInKernel:
         """A right function that has no such steps."""
-        return self._draw_function({"whole": which})
+        return self._draw_function({"whole": which, "results": self.ways["results"].index(results)})
 
-    def right_ones(self, count: int) -> list[Candidate]:
-        """The plainest right function, one of quite another make, and `count - 2` whose steps are drawn."""
-        plain = self.in_steps({name: ways[0] for name, ways in STEPS.items()})
-        other = self.of_another_make(self.draw.integer(0, len(WHOLE) - 1))
-        return [
-            Candidate(each, True) for each in (plain, other, *(self.in_steps() for _ in range(count - 2)))
-        ]
+    def right_ones(self) -> list[Candidate]:
+        """The plainest right function, one of quite another make, and one whose steps are drawn.
+
+        One of the last two returns a list, and the other a tuple with a result in another memory layout.
+        """
+        plain, a_list, *others = STEPS["results"]
+        forms = self.draw.shuffled((a_list, others[self.draw.integer(0, len(others) - 1)]))
+        functions = (
+            self.in_steps({name: ways[0] for name, ways in STEPS.items()} | {"results": plain}),
+            self.of_another_make(self.draw.integer(0, len(WHOLE) - 1), forms[0]),
+            self.in_steps({"results": forms[1]}),
+        )
+        return [Candidate(function, True) for function in functions]
 
     def broken_ones(self) -> list[Candidate]:
         """One of each kind."""

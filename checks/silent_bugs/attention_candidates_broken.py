@@ -1,12 +1,66 @@
 """Broken attention functions for `is_correct`, by family: each has one or two steps of its own.
 
-Every one breaks a sentence of the contract, and by far more than rounding.
+Every one breaks a sentence of the contract, and by far more than rounding. Its fault shows wherever its
+property can, or on the whole of one path: with no mask or one shape of masks, with one, two or three
+tensors, in one dtype. So an answer that tries each property and each path once finds all of them.
 """
+
+import textwrap
+from itertools import product
 
 _HIDE = "\nif mask is not None:\n    a = a.masked_fill(~mask, -math.inf)\n"
 _CLEAR = "\nif mask is not None:\n    b = b.masked_fill(~mask, 0.0)\n"
 _SOFTMAX = f"{_HIDE}b = torch.softmax(a, dim=-1){_CLEAR}"
 _DEFAULTS = "key = query if key is None else key\nvalue = key if value is None else value"
+
+# By path, when a call is on it.
+MASKS = {
+    "no mask": "mask is None",
+    "mask (T_q, T_k)": "mask is not None and mask.dim() == 2",
+    "mask (B, 1, T_k)": "mask is not None and mask.dim() == 3 and mask.shape[-2] == 1",
+    "mask (B, T_q, T_k)": "mask is not None and mask.dim() == 3 and mask.shape[-2] > 1",
+}
+GIVEN = {
+    "query alone": "key is None and value is None",
+    "query and key": "key is not None and value is None",
+    "all three given": "key is not None and value is not None",
+}
+DTYPES = {"in float32": "query.dtype == torch.float32", "in float64": "query.dtype == torch.float64"}
+_ON_A_PATH = {"sharper": "query = 2 * query", "of another query": "query = query.flip(-2)"}
+
+
+def _results(before="", after="", when="True", returned="c, b"):
+    """A last step that does something else where the condition holds, before the call or with its results."""
+    call = "c, b = f(query, key, value, mask)"
+    lines = "\n".join(filter(None, (before, call, after)))
+    return {"results": f"if {when}:\n{textwrap.indent(lines, '    ')}\nelse:\n    {call}\nreturn {returned}"}
+
+
+def _on_paths(paths):
+    return {
+        f"{how}, {path}": _results(before, when=when)
+        for path, when in paths.items()
+        for how, before in _ON_A_PATH.items()
+    }
+
+
+def _is_given(name):
+    return f"{name} is not None"
+
+
+def _without_gradient(result, name, how, cut):
+    """The same numbers, but another gradient from one result to one argument."""
+    given = "query, key, value, mask".replace(name, f"{name}.detach(){cut}".format(name))
+    place = ("output", "weights").index(result)
+    after = f"{'cb'[place]} = f({given})[{place}]"
+    return {f"{result} to {name}: {how}": _results(after=after, when=_is_given(name))}
+
+
+def _changing(name, how, change):
+    """Results of a copy, and an argument that is changed afterwards."""
+    before, after = f"e = {name}\n{name} = {name}.clone()", f"e.data.{change}"
+    return {f"{name} {how}": _results(before, after, _is_given(name))}
+
 
 SCALE = {
     "none": {"scores": "a = query @ key.mT"},
@@ -39,12 +93,12 @@ MASK = {
     "not in the output": {"weights": f"e = a.softmax(dim=-1){_SOFTMAX}", "output": "c = e @ value"},
     "scores of zero": {"weights": "b = torch.softmax(a if mask is None else a * mask, dim=-1)"},
     "added": {"weights": "b = torch.softmax(a if mask is None else a + mask, dim=-1)"},
-    "weak": {"weights": "b = torch.softmax(a if mask is None else a - 3.0 * ~mask, dim=-1)"},
+    "weak": {"weights": "b = torch.softmax(a if mask is None else a - 5.0 * ~mask, dim=-1)"},
     "the first sample's": {
         "weights": f"mask = mask[0] if mask is not None and mask.dim() > 2 else mask{_SOFTMAX}"
     },
     "on the queries": {"weights": f"mask = None if mask is None else mask.mT{_SOFTMAX}"},
-    "needed": {"weights": "b = a.masked_fill(~mask, -1e9).softmax(dim=-1) * mask"},
+    **_on_paths(MASKS),
 }
 
 EMPTY = {
@@ -75,11 +129,6 @@ EMPTY = {
 }
 
 INPUTS = {
-    "no key": {"defaults": "key = query\nvalue = key if value is None else value"},
-    "no value": {"defaults": "key = query if key is None else key\nvalue = key"},
-    "value is the query": {
-        "defaults": "key = query if key is None else key\nvalue = query if value is None else value"
-    },
     "key and value swapped": {"defaults": f"{_DEFAULTS}\nkey, value = value, key"},
     "as many keys as queries": {"output": "b = b.view(*query.shape[:-1], query.shape[-2])\nc = b @ value"},
     "values as wide as queries": {"output": "c = (b @ value).view(query.shape)"},
@@ -89,6 +138,14 @@ INPUTS = {
     "weights transposed": {"output": "c = b.mT @ value"},
     "scores returned": {"output": "c = b @ value\nb = a"},
     "output of other weights": {"output": "c = b.square() @ value"},
+    "output of another query": _results(after="c = c.flip(-2)"),
+    "output of another column": _results(after="c = c.flip(-1)"),
+    "weights of another key": _results(after="b = b.flip(-1)"),
+    "weights of another query": _results(after="b = b.flip(-2)"),
+    "results swapped": _results(returned="b, c"),
+    "three results": _results(returned="c, b, b"),
+    "a third result of None": _results(returned="c, b, None"),
+    **_on_paths(GIVEN),
 }
 
 COMPANY = {
@@ -110,25 +167,28 @@ COMPANY = {
     "the query added": {"output": "c = b @ value\nc = c + query if c.shape == query.shape else c"},
 }
 
-TENSORS = {
-    "no gradient to the scores": {"output": "c = b.detach() @ value\nb = b.detach()"},
-    "no gradient to the key": {"defaults": f"{_DEFAULTS}\nkey = key.detach()"},
-    "no gradient at all": {"output": "c = (b @ value).detach()\nb = b.detach()"},
-    "NaN gradients": {
+GRADIENTS = {
+    "NaN from a row of nothing": {
         "weights": "e = torch.zeros_like(a)\n"
         f"a = a if mask is None else a + e.masked_fill(~mask, -math.inf)\nb = a.softmax(dim=-1){_CLEAR}"
     },
-    "float32": {"output": "b = b.float()\nc = b @ value.float()"},
-    "float64": {"output": "b = b.double()\nc = b @ value.double()"},
-    "the query changed": {
-        "defaults": f"{_DEFAULTS}\nquery /= math.sqrt(query.shape[-1])",
-        "scores": "a = query @ key.mT",
-    },
-    "the mask changed": {
-        "weights": "if mask is not None:\n    mask.logical_not_()\n    a = a.masked_fill(mask, -math.inf)\n"
-        "b = a.softmax(dim=-1)\nb = b if mask is None else b.masked_fill(mask, 0.0)"
-    },
+    "NaN from a length of zero": _results(after="c = c + (query - query).square().sum().sqrt()"),
+    "none at all": _results(after="c, b = c.detach(), b.detach()"),
 }
+for _pair in ("output query", "output key", "output value", "weights query", "weights key"):
+    GRADIENTS |= _without_gradient(*_pair.split(), "none", "")
+    GRADIENTS |= _without_gradient(*_pair.split(), "moved", " + {0}.flip(-2, -1) - {0}.flip(-2, -1).detach()")
+
+TENSORS = {
+    "output of few digits": _results(after="c = c.bfloat16().to(c.dtype)"),
+    "weights of few digits": _results(after="b = b.bfloat16().to(b.dtype)"),
+    **_on_paths(DTYPES),
+}
+for _result, _other in product("cb", ("float", "double")):
+    TENSORS[f"{_result}.{_other}"] = _results(after=f"{_result} = {_result}.{_other}()")
+for _name in ("query", "key", "value"):
+    TENSORS |= _changing(_name, "negated", "neg_()") | _changing(_name, "moved", "copy_(e.data.flip(-2))")
+TENSORS |= _changing("mask", "inverted", "logical_not_()") | _changing("mask", "filled", "fill_(True)")
 
 FAMILIES = {
     "scale": SCALE,
@@ -137,5 +197,6 @@ FAMILIES = {
     "empty": EMPTY,
     "inputs": INPUTS,
     "company": COMPANY,
+    "gradients": GRADIENTS,
     "tensors": TENSORS,
 }

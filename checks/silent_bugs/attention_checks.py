@@ -40,17 +40,21 @@ def agrees(
     masks=KINDS,
     empty=True,
     given=(1, 2, 3),
+    thorough=False,
 ):
     """Whether all answers are those of the formula. Raises whatever `attention` raises.
 
     `given` says with how many of query, key and value it is called, `empty` whether there are queries
-    with nothing to attend to, `same` how results are compared.
+    with nothing to attend to, `same` how results are compared, and `thorough` whether everything is tried
+    with everything else.
     """
-    for call in calls(dtypes, tuple(sizes.values()), masks, empty, given):
+    for call in calls(dtypes, tuple(sizes.values()), masks, empty, given, thorough):
         backward = gradients and call.gradients is not None
         lent = [tensor.clone().requires_grad_(backward) for tensor in call.tensors]
         lent_mask = None if call.mask is None else call.mask.clone()
         results = attention(*lent, mask=lent_mask)
+        if len(results) != 2:
+            return False
         for index in compared:
             if not _alike(results[index], call.results[index], same, dtype_matters):
                 return False
@@ -89,7 +93,7 @@ def formula(query, key=None, value=None, mask=None):
 
 # Every mistake asks the same few calls again and again; nothing in them is ever changed.
 @lru_cache(maxsize=64)
-def calls(dtypes, sizes, masks, empty, given) -> tuple[Call, ...]:
+def calls(dtypes, sizes, masks, empty, given, thorough=False) -> tuple[Call, ...]:
     generator = torch.Generator().manual_seed(5)
     batch, queries, keys, width, value_width = sizes
     shapes = ((batch, queries, width), (batch, keys, width), (batch, keys, value_width))
@@ -100,9 +104,10 @@ def calls(dtypes, sizes, masks, empty, given) -> tuple[Call, ...]:
             all_given, first = count == given[-1], dtype == dtypes[0]
             # Not everything is tried with everything: a second dtype needs one call to be seen, arguments
             # that are left out need no mask of every kind, and gradients are slow.
-            if (all_given and kind == masks[-1]) or (first and (all_given or kind in masks[:2])):
+            if thorough or (all_given and kind == masks[-1]) or (first and (all_given or kind in masks[:2])):
                 mask = _mask(kind, batch, queries, keys if count > 1 else queries, empty, generator)
-                drawn_calls.append(_call(tensors[:count], mask, all_given and kind in (masks[0], masks[-1])))
+                with_gradients = thorough or (all_given and kind in (masks[0], masks[-1]))
+                drawn_calls.append(_call(tensors[:count], mask, with_gradients))
     return tuple(drawn_calls)
 
 

@@ -9,13 +9,11 @@ is_correct = Exercise(
     "is_correct", results=("answer",), mistakes_from=("is_correct_mistakes", "is_correct_tensors")
 )
 
-RIGHT_ONES = 3
-
 
 def drawn_candidates(draw, family: str) -> list[Candidate]:
     """All broken functions of a family among right ones, in an order that is drawn."""
     functions = Family(draw, FAMILIES[family])
-    candidates = [*functions.right_ones(RIGHT_ONES), *functions.broken_ones()]
+    candidates = [*functions.right_ones(), *functions.broken_ones()]
     return [candidates[index] for index in draw.permutation(len(candidates)).tolist()]
 
 
@@ -27,7 +25,7 @@ def _cases(draw, family):
 
 # Every group holds both kinds and passes or fails as a whole, so neither an answer that never changes
 # nor one decided by a coin earns anything.
-@is_correct.group("the scale is wrong, or nothing is", points=2)
+@is_correct.group("the scale is wrong, or nothing is", points=1)
 def scale(draw):
     yield from _cases(draw, "scale")
 
@@ -57,6 +55,11 @@ def company(draw):
     yield from _cases(draw, "company")
 
 
-@is_correct.group("gradients, dtype or arguments suffer, or nothing does", points=2)
+@is_correct.group("gradients suffer, or nothing does", points=2)
+def gradients(draw):
+    yield from _cases(draw, "gradients")
+
+
+@is_correct.group("digits, dtype or arguments suffer, or nothing does", points=1)
 def tensors(draw):
     yield from _cases(draw, "tensors")

@@ -4,10 +4,75 @@ A mistake is looked for group by group, and a student may miss several things: t
 the functions that pass, and leave open what else is checked.
 """
 
+import re
+
 import torch
 
 from .attention_checks import SIZES, agrees, calls, caught
+from .attention_repairs import ARGUMENTS, PAIRS, REPAIRS, RESULTS
 from .is_correct import is_correct
+
+# Each leaves out one property: the name of its repair, and what helps.
+_LEFT_OUT = {
+    f"gradient: {result} to {name}": f"A function passes from whose {result} no right gradient reaches the "
+    f"{name}. Run backward from the output and from the weights, and compare the gradient of each argument."
+    for result, name in PAIRS
+}
+_LEFT_OUT |= {
+    "gradient: its numbers": "Functions with wrong gradients pass, as long as there are any. Compare the "
+    "numbers of each gradient with those of the formula.",
+    "gradient: never NaN": "A function passes whose gradients are NaN while its results are right. Compare "
+    "gradients where a query has nothing to attend to, too; NaN equals nothing.",
+}
+_LEFT_OUT |= {
+    f"unchanged: {name}": f"A function passes that changes its {name}. Compare each of the four arguments "
+    f"with a copy from before the call, the {name} too."
+    for name in ARGUMENTS
+}
+_LEFT_OUT |= {
+    f"dtype: {name}": f"A function passes with another dtype in its {name} than in its arguments. Compare "
+    f"the dtype of the {name} too, in float32 and in float64."
+    for name in RESULTS
+}
+_LEFT_OUT |= {
+    "results: two": "A function passes that returns more than two results. Count them: output and weights, "
+    "and no more.",
+    "results: a tuple or a list": "Right functions that return a list get False. A pair may come as a tuple "
+    "or as a list: unpack it, and do not ask for its type.",
+    "results: any memory layout": "Right functions get False whose results lie in memory in another order. "
+    "Compare shapes and numbers, in ways that work for any memory layout.",
+}
+_LEFT_OUT |= {
+    f"calls: {path}": f"A function passes that is wrong wherever {when}, and right elsewhere. Call it so, "
+    "too, and compare both results with the formula."
+    for path, when in {
+        "mask (T_q, T_k)": "the mask has two dimensions",
+        "mask (B, 1, T_k)": "all queries of a sample share a row of the mask, as with padding",
+        "mask (B, T_q, T_k)": "each query of each sample has a row of the mask for itself",
+        "query alone": "it gets the query alone",
+        "query and key": "it gets a query and a key, and no value",
+    }.items()
+}
+_LEFT_OUT |= {
+    "numbers: digits": "Functions pass whose third digit is wrong. Allow no more than rounding: a relative "
+    "difference of 1e-4 and an absolute one of 1e-5.",
+    "numbers: behind their mean": "Functions pass whose results have the right mean and wrong numbers. "
+    "Compare each number with that of the formula, and no mean or sum.",
+}
+
+
+def _leaving_out(name):
+    """A check of everything but one property."""
+
+    def check(attention):
+        return agrees(REPAIRS[name](attention))
+
+    check.__name__ = f"leaves_out_{re.sub(r'[^a-z]+', '_', name.lower()).strip('_')}"
+    return caught(check)
+
+
+for _name, _sentence in _LEFT_OUT.items():
+    is_correct.mistake(_sentence)(_leaving_out(_name))
 
 
 @is_correct.mistake(
@@ -17,15 +82,6 @@ from .is_correct import is_correct
 @caught
 def no_empty_row(attention):
     return agrees(attention, empty=False)
-
-
-@is_correct.mistake(
-    "A function passes that uses one sample's mask for the whole batch, which you cannot see if all your "
-    "masks are (T_q, T_k). Try masks with a batch dimension, in which the samples differ."
-)
-@caught
-def one_mask_for_all(attention):
-    return agrees(attention, masks=("none", "shared"))
 
 
 @is_correct.mistake(

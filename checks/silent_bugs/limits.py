@@ -1,4 +1,4 @@
-"""The limits of lesson 12: one group calls the answer with a dozen functions."""
+"""The limits of lesson 12: one group calls the answer with two dozen functions."""
 
 from attention_lab.authoring import Limits
 
