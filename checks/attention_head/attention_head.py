@@ -58,6 +58,7 @@ def self_attention(draw):
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
         yield case(x, build=_head(draw, embed_dim, head_size, dtype, look=("result", "result again")))
     yield case(draw.normal(length, length, length), build=_head(draw, length, length, eval=True))
+    yield case(draw.normal(1, 1, embed_dim), build=_head(draw, embed_dim, head_size))
 
 
 @attention_head.group("cross-attention: other keys and values", points=1)
@@ -77,6 +78,7 @@ def masks(draw):
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for mask in (draw.mask(queries, keys), draw.mask(batch, 1, keys), draw.mask(batch, queries, keys)):
         yield case(query, key, mask=mask, build=_head(draw, embed_dim, head_size))
+    yield case(query[:1], key[:1], mask=draw.mask(1, 1, keys), build=_head(draw, embed_dim, head_size))
     # As many sentences as queries: the mask still has a row for each query, and none for a sentence.
     query, key = draw.normal(queries, queries, embed_dim), draw.normal(queries, keys, embed_dim)
     yield case(query, key, mask=draw.mask(queries, keys), build=_head(draw, embed_dim, head_size))

@@ -81,7 +81,8 @@ def shorter_texts(draw):
     for dtype in FLOATS:
         x = draw.normal(batch, min(lengths), embed_dim, dtype=dtype)
         yield case(x, build=_layer(draw, embed_dim, max(lengths), dtype))
-    yield case(draw.normal(batch, 1, embed_dim), build=_layer(draw, embed_dim, max(lengths)))
+    for count in (batch, 1):
+        yield case(draw.normal(count, 1, embed_dim), build=_layer(draw, embed_dim, max(lengths)))
     yield case(draw.normal(batch, batch, batch), build=_layer(draw, batch, batch + 1))
 
 

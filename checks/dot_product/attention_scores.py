@@ -37,12 +37,13 @@ def batches(draw):
     yield case(draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width))
 
 
-@attention_scores.group("all axes of one size", points=1)
+@attention_scores.group("all axes of one size, and a batch of one", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     yield case(draw.normal(size, size), draw.normal(size, size))
     yield case(draw.normal(size, size, size), draw.normal(size, size, size))
     yield case(draw.normal(size, size, size, size), draw.normal(size, size, size, size))
+    yield case(draw.normal(1, 1, size), draw.normal(1, 1, size))
 
 
 @attention_scores.group("gradients", points=1)

@@ -49,10 +49,10 @@ def batches(draw):
         yield case(query, key, draw.normal(*leading, keys, value_width))
 
 
-@dot_product_attention.group("all axes of one size", points=1)
+@dot_product_attention.group("all axes of one size, and a batch of one", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    for shape in ((size, size), (size, size, size)):
+    for shape in ((size, size), (size, size, size), (1, 1, size)):
         yield case(draw.normal(*shape), draw.normal(*shape), draw.normal(*shape))
 
 

@@ -34,11 +34,12 @@ def batches(draw):
     )
 
 
-@project.group("all axes of one size", points=1)
+@project.group("all axes of one size, and a batch of one", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     yield case(draw.normal(size, size), *_weights(draw, size, size, size, size))
     yield case(draw.normal(size, size, size), *_weights(draw, size, size, size, size))
+    yield case(draw.normal(1, 1, size), *_weights(draw, size, size, size, size))
 
 
 @project.group("gradients", points=1)

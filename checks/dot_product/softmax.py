@@ -34,12 +34,13 @@ def batches(draw):
     yield case(draw.normal(batch, heads, rows, columns))
 
 
-@softmax.group("all axes of one size, and a single score", points=1)
+@softmax.group("all axes of one size, a batch of one, and a single score", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     yield case(draw.normal(size, size))
     yield case(draw.normal(size, size, size))
     yield case(draw.normal(size, 1))
+    yield case(draw.normal(1, 1, size))
 
 
 @softmax.group("large scores", points=2)

@@ -86,6 +86,8 @@ def equal_sizes(draw):
         draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_draw_layer(draw, 5, 5)
     )  # B = T, a row per query
     yield case(draw.normal(2, size, size), build=_draw_layer(draw, 1, size))  # one head
+    yield case(draw.normal(1, size, 4 * size), mask=draw.mask(1, 1, size), build=_draw_layer(draw, 4, size))
+    yield case(draw.normal(1, 1, size), build=_draw_layer(draw, 1, size))
 
 
 def _hidden_above(draw):

@@ -47,6 +47,7 @@ def edges(draw):
     yield case(_mha(draw, heads * size, heads, bias=True, dtype=torch.float64))
     yield case(_mha(draw, other, 1, bias=True))
     yield case(_mha(draw, size, size, bias=False))
+    yield case(_mha(draw, 1, 1, bias=True))
 
 
 def _state(mha, weights, biases, *, out_bias=True):

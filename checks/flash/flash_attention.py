@@ -63,6 +63,7 @@ def batches(draw):
         yield case(*_inputs(draw, batch, queries=17, keys=15, dtype=dtype), 13)
     yield case(*_inputs(draw, batch, heads, queries=17), 13, causal=True)
     yield case(*_inputs(draw, 9, 9, queries=9, widths=(9, 9)), 7)
+    yield case(*_inputs(draw, 1, queries=1, keys=13), 11)
 
 
 @flash_attention.group("causal", points=2)

@@ -81,6 +81,7 @@ def batches(draw):
         yield _case(draw, batch, queries=17, keys=15, block=13, dtype=dtype)
     yield _case(draw, batch, heads, queries=17, block=13, causal=(True,))
     yield _case(draw, 9, 9, queries=9, block=7, widths=(9, 9))
+    yield _case(draw, 1, queries=1, keys=13, block=11)
 
 
 @flash_backward.group("causal", points=2)

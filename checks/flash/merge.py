@@ -42,7 +42,7 @@ def batches(draw):
 @merge.group("equal sizes, a single query", points=1)
 def edges(draw):
     (size,) = draw.sizes(1)
-    for shape in ((size, size), (size, size, size), (1, size), (1, 1), (size, 1)):
+    for shape in ((size, size), (size, size, size), (1, size), (1, 1), (size, 1), (1, 1, size)):
         yield case(_part(draw, *shape), _part(draw, *shape))
 
 

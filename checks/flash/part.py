@@ -61,13 +61,14 @@ def nothing_to_attend_to(draw):
         yield case(*_inputs(draw, batch, sizes=sizes, dtype=dtype), mask)
 
 
-@part.group("equal sizes, a single key, a single query", points=1)
+@part.group("equal sizes, a single key, a single query, a batch of one", points=1)
 def edges(draw):
     (size,) = draw.sizes(1)
     yield case(*_inputs(draw, size, sizes=(size,) * 4), draw.mask(size, size))
     queries, width, value_width = draw.sizes(3)
     for pair in ((queries, 1), (1, queries), (1, 1)):
         yield case(*_inputs(draw, sizes=(*pair, width, value_width)))
+    yield case(*_inputs(draw, 1, sizes=(1, queries, width, value_width)))
 
 
 @part.group("large scores", points=1)

@@ -103,6 +103,8 @@ def equal_sizes(draw):
     yield case(
         draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_draw_layer(draw, 1, size)
     )  # one head
+    yield case(draw.normal(1, 1, size), _cache(draw, 1, 1, 1, size), build=_draw_layer(draw, 1, size))
+    yield case(draw.normal(1, size, 4 * size), build=_draw_layer(draw, 4, size))
 
 
 def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=False):

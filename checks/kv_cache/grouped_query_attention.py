@@ -91,6 +91,8 @@ def equal_sizes(draw):
     )  # B = T, a row per query
     yield case(draw.normal(4, 3, 8 * size), build=_draw_layer(draw, 8, 4, size))
     yield case(draw.normal(2, size, size), build=_draw_layer(draw, 1, 1, size))  # one head
+    yield case(draw.normal(1, 1, size), build=_draw_layer(draw, 1, 1, size))
+    yield case(draw.normal(1, size, 4 * size), draw.mask(1, 1, size), build=_draw_layer(draw, 4, 2, size))
 
 
 def _hidden_above(draw):

@@ -54,6 +54,7 @@ def unequal_sizes(draw):
 def batches_and_heads(draw):
     batch, length, width, size = draw.sizes(4)
     yield case(draw.normal(batch, length, width), mask=draw.mask(batch, 1, length))
+    yield case(draw.normal(1, length, width), mask=draw.mask(1, 1, length))
     yield case(draw.normal(batch, 2, length, width), mask=_causal(length))
     yield case(draw.normal(size, size, size), mask=draw.mask(size, 1, size))
     yield case(draw.normal(size, size, size), mask=draw.mask(size, size, size))

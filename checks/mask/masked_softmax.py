@@ -38,6 +38,7 @@ def batches_and_heads(draw):
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
         yield case(draw.normal(batch, queries, keys), draw.mask(*shape))
     yield case(draw.normal(batch, 2, queries, keys), draw.mask(queries, keys))
+    yield case(draw.normal(1, 1, keys), draw.mask(1, 1, keys))
     yield case(draw.normal(queries, queries, keys), draw.mask(queries, keys))  # as many sentences as queries
     yield case(draw.normal(keys, keys, keys), draw.mask(keys, 1, keys))
 

@@ -96,6 +96,7 @@ def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for way in (ATTENTION, CAUSAL, RUNNING_SUM, WORD_BY_WORD):
         yield _case(draw, obfuscation, way, (size, size, size))
+        yield _case(draw, obfuscation, way, (1, size, size))
 
 
 @order_matters.group("in one place only, or hardly at all", points=1)

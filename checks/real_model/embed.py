@@ -111,6 +111,9 @@ def _case(draw, lengths, dtype=torch.float32, blocks=2, size=1.0, recording=True
 def one_text(draw):
     for dtype in FLOATS:
         yield _case(draw, draw.sizes(1), dtype)
+    yield _case(draw, (1,), blocks=1)
+    yield _case(draw, (0,), only_once=True)
+    yield _case(draw, (LONGEST + draw.integer(4, 9),), blocks=0)
 
 
 @embed.group("texts of equal length", points=1)
@@ -143,6 +146,7 @@ def short_rows(draw):
     yield _case(draw, draw.sizes(2), size=0.0)
     yield _case(draw, draw.sizes(2), torch.float64, size=1e-4)
     yield _case(draw, draw.sizes(2), size=1e-7)
+    yield _case(draw, draw.sizes(1), size=0.0)
 
 
 SURROUNDINGS = (
@@ -159,7 +163,8 @@ SURROUNDINGS = (
 def surroundings(draw):
     for recording in (True, False):
         for training in (True, False):
-            yield _case(draw, draw.sizes(2), recording=recording, training=training, look=SURROUNDINGS)
+            lengths = draw.sizes(1 if recording else 2)
+            yield _case(draw, lengths, recording=recording, training=training, look=SURROUNDINGS)
 
 
 def encode(texts, tokenizer, special=True):

@@ -200,3 +200,11 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
 )
 def blocks_used_up(texts, tokenizer, embeddings, blocks):
     return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])
+
+
+@embed.mistake(
+    "A list of one text gives a vector without the axis of the texts. Return one row for each text, also for "
+    "a single one."
+)
+def squeezed(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks).squeeze(0)

@@ -71,9 +71,13 @@ def beside_ten(draw):
     yield case(_weights(draw, layers, sizes=(7, 9)), 11)
 
 
-@load_block.group("float64; as wide inside as outside", points=1)
+@load_block.group("other dtypes, several in one layer; as wide inside as outside, widths of 1", points=1)
 def edges(draw):
     yield case(_weights(draw, (0, 1), torch.float64), 1)
+    half = _weights(draw, (0, 1))
+    yield case({name: each if "LayerNorm" in name else each.half() for name, each in half.items()}, 1)
+    yield case(_weights(draw, (0,), torch.bfloat16, sizes=(1, 7)), 0)
+    yield case(_weights(draw, (0,), sizes=(7, 1)), 0)
     (size,) = draw.sizes(1)
     yield case(_weights(draw, (0, 1), sizes=(size, size)), 0)
 

@@ -184,8 +184,17 @@ def berts_own_names(weights, layer):
 
 
 @load_block.mistake(
-    "The tensors of a float64 checkpoint come back as float32. Return them as they are; `load_state_dict` "
-    "converts them."
+    "All tensors come back in the dtype of one of them. A checkpoint may hold several dtypes, such as norms "
+    "in float32 beside weights in float16: return each tensor as it is."
+)
+def one_dtype_for_all(weights, layer):
+    dtype = weights[f"encoder.layer.{layer}.output.LayerNorm.bias"].dtype
+    return {name: tensor.to(dtype) for name, tensor in load(weights, layer).items()}
+
+
+@load_block.mistake(
+    "The tensors of a checkpoint come back as float32, those in float64 too. Return them as they are; "
+    "`load_state_dict` converts them."
 )
 def always_float32(weights, layer):
     return {name: tensor.to(torch.float32) for name, tensor in load(weights, layer).items()}

@@ -35,12 +35,15 @@ def holes(draw):
         yield case(draw.normal(batch, length, width, dtype=dtype), mask)
 
 
-@mean_pool.group("equal sizes, one token, nothing hidden", points=1)
+@mean_pool.group("equal sizes, one text, one token, one number, nothing hidden", points=1)
 def edges(draw):
     size, batch, width = draw.sizes(3)
     yield case(draw.normal(size, size, size), draw.mask(size, size))
     yield case(draw.normal(batch, 1, width), torch.ones(batch, 1, dtype=torch.bool))
     yield case(draw.normal(batch, size, width), torch.ones(batch, size, dtype=torch.bool))
+    yield case(draw.normal(1, size, width), draw.mask(1, size))
+    yield case(draw.normal(batch, size, 1), draw.mask(batch, size))
+    yield case(draw.normal(1, 1, width), torch.ones(1, 1, dtype=torch.bool))
 
 
 def _with_an_empty_text(draw, dtype):
@@ -54,6 +57,8 @@ def _with_an_empty_text(draw, dtype):
 def empty(draw):
     for dtype in FLOATS:
         yield case(*_with_an_empty_text(draw, dtype))
+    length, width = draw.sizes(2)
+    yield case(draw.normal(1, length, width) + 1, torch.zeros(1, length, dtype=torch.bool))
 
 
 @mean_pool.group("gradients, also of a text without any token", points=1)

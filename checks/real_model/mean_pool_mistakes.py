@@ -116,3 +116,11 @@ def always_float32(x, mask):
 )
 def normalised_besides(x, mask):
     return torch.nn.functional.normalize(_pool(x, mask), dim=-1)
+
+
+@mean_pool.mistake(
+    "A batch of one text, or an embedding of one number, loses its axis. Take away the axis of the tokens "
+    "alone, by its number."
+)
+def squeezed(x, mask):
+    return _pool(x, mask).squeeze()

@@ -65,14 +65,19 @@ def with_mask(draw):
         yield case(draw.normal(batch, length, embed_dim), draw.mask(*shape), build=block)
 
 
-@transformer_block.group("equal sizes, one token, one head", points=1)
+@transformer_block.group("equal sizes, one text, one token, one head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    for heads, hidden_dim, shape in ((1, size, (size, size, size)), (size, 3 * size, (2, 1, size))):
+    for heads, hidden_dim, shape in (
+        (1, size, (size, size, size)),
+        (size, 3 * size, (2, 1, size)),
+        (1, 1, (1, 1, size)),
+    ):
         block = build(size, heads, hidden_dim, state=_state(draw, size, hidden_dim))
         yield case(draw.normal(*shape), build=block)
     block = build(4 * size, 4, 4 * size, state=_state(draw, 4 * size, 4 * size))
-    yield case(draw.normal(size, size, 4 * size), mask=draw.mask(size, 1, size), build=block)
+    for batch in (size, 1):
+        yield case(draw.normal(batch, size, 4 * size), mask=draw.mask(batch, 1, size), build=block)
 
 
 def _the_same_in_both_modes(cases, values):

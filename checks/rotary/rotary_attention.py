@@ -81,7 +81,8 @@ def own_weights(draw):
 def without_a_mask(draw):
     for double in (False, True):
         yield _draw_case(draw, double=double)
-    yield case(draw.normal(11, 1, 98), build=_draw_layer(draw, 7, 14))
+    for batch in (11, 1):
+        yield case(draw.normal(batch, 1, 98), build=_draw_layer(draw, 7, 14))
 
 
 @rotary_attention.group("masks of all three shapes", points=1)

@@ -55,6 +55,8 @@ def edges(draw):
     heads, batch, length = draw.heads(1)
     yield _turned(draw, batch, heads, length=length, width=2)
     yield _turned(draw, batch, heads, length=1)
+    yield _turned(draw, 1, length=length)
+    yield _turned(draw, 1, 1, length=1)
 
 
 def gradients(draw):
@@ -67,7 +69,7 @@ GROUPS = {
     one_text: "one text",
     batches: "batches, and batches with heads",
     equal_sizes: "equal sizes: as many texts, heads and tokens",
-    edges: "a single pair, a single token",
+    edges: "a single pair, a single token, a single text",
     gradients: "gradients",
 }
 

@@ -48,11 +48,12 @@ def leading_dimensions(draw):
     yield case(*three(draw, leading=2))
 
 
-@scaled_dot_product_attention.group("equal sizes", points=1)
+@scaled_dot_product_attention.group("equal sizes, and a batch of one", points=1)
 def equal_sizes(draw):
     size, d_k = draw.sizes(2)
     yield case(draw.normal(size, size), draw.normal(size, size), draw.normal(size, size))
     yield case(draw.normal(size, size, d_k), draw.normal(size, size, d_k), draw.normal(size, size, d_k))
+    yield case(draw.normal(1, 1, d_k), draw.normal(1, size, d_k))
 
 
 @scaled_dot_product_attention.group("large scores", points=1)

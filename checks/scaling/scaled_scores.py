@@ -28,11 +28,12 @@ def leading_dimensions(draw):
     yield case(draw.normal(batch, heads, queries, d_k), draw.normal(batch, heads, keys, d_k))
 
 
-@scaled_scores.group("equal sizes", points=1)
+@scaled_scores.group("equal sizes, and a batch of one", points=1)
 def equal_sizes(draw):
     size, d_k = draw.sizes(2)
     yield case(draw.normal(size, size), draw.normal(size, size))
     yield case(draw.normal(size, size, d_k), draw.normal(size, size, d_k))
+    yield case(draw.normal(1, 1, d_k), draw.normal(1, 1, d_k))
 
 
 @scaled_scores.group("gradients", points=1)

@@ -27,11 +27,12 @@ def leading_dimensions(draw):
     yield case(draw.weights(draw.integer(2, 4), heads, queries, keys))
 
 
-@softmax_jacobian.group("equal sizes", points=1)
+@softmax_jacobian.group("equal sizes, and a batch of one", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     yield case(draw.weights(size, size))
     yield case(draw.weights(size, size, size))
+    yield case(draw.weights(1, 1, size))
 
 
 @softmax_jacobian.group("saturated weights", points=1)
