@@ -78,13 +78,13 @@ def against_torch_one_result_at_a_time(attention):
     for call in _calls((3, 4, 5, 6, 2)):
         leaves = [value for name, value in call.items() if name != "mask"]
         mask, before = call["mask"], [value.clone() for value in leaves]
-        kept = None if mask is None else mask.clone()
+        mask_before = None if mask is None else mask.clone()
         query, key, value = (*leaves, *leaves[-1:] * 2)[:3]
         for leaf in leaves:
             leaf.requires_grad_()
-        own = F.scaled_dot_product_attention(query, key, value, kept)
+        own = F.scaled_dot_product_attention(query, key, value, mask_before)
         unit = torch.eye(key.shape[1], dtype=key.dtype).expand(len(key), -1, -1)
-        expected = own, F.scaled_dot_product_attention(query, key, unit, kept)
+        expected = own, F.scaled_dot_product_attention(query, key, unit, mask_before)
         results = attention(*leaves, *[None] * (3 - len(leaves)), mask)
         for result, right in zip(results, expected, strict=True):
             torch.testing.assert_close(result, right, rtol=1e-4, atol=1e-5)
@@ -96,7 +96,7 @@ def against_torch_one_result_at_a_time(attention):
             for one, other in zip(*pair, strict=True):
                 assert (one is None) == (other is None)
                 assert one is None or torch.allclose(one, other, rtol=1e-3, atol=1e-4)
-        assert all(map(torch.equal, leaves, before)) and (mask is None or torch.equal(mask, kept))
+        assert all(map(torch.equal, leaves, before)) and (mask is None or torch.equal(mask, mask_before))
     return True
 
 

@@ -1,4 +1,4 @@
-"""What a check sees that does not look at one property: that property, put right, of any attention function.
+"""Repairs of any attention function, one for each property: what a check sees that does not look at it.
 
 A repair takes an attention function and returns one that is right in this property alone. So a broken
 function that passes a right check once it is repaired has no other fault, and any check turns into one that
