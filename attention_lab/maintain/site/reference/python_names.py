@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 from collections.abc import Iterable, Sequence
 
 from nbjudge.course.course import Assignment
@@ -25,6 +26,7 @@ FIRST = ("Exercise", "case", "build", "Draw")
 # What is in signatures by its name, not by what it is made of. Lessons need not import it.
 ALIASES = {"Values": "attention_lab.plots.Values", "plots.Values": "attention_lab.plots.Values"}
 
+SHARED = re.compile(rf"{COURSE}\.(?!lesson_\d)")  # modules that several lessons import
 LONGEST_VALUE = 100  # characters; of a constant
 
 
@@ -62,7 +64,8 @@ def _imported(lessons: Iterable[Assignment]) -> dict[str, dict[Assignment, set[s
             if cell.cell_type != "code":
                 continue
             for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{COURSE}."):
+                # A lesson's own modules are beside its page.
+                if isinstance(node, ast.ImportFrom) and SHARED.match(f"{node.module}."):
                     names = found.setdefault(str(node.module), {}).setdefault(lesson, set())
                     names.update(alias.name for alias in node.names)
     return found
