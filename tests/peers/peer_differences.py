@@ -31,6 +31,10 @@ NO_GRADE = (
     "The test's own result is no grade: nbgrader stops at it and leaves the student without one. With us it "
     "is 0 with a reason."
 )
+TOO_MANY = (
+    "The test's own result is above its cell's points: nbgrader stops at it and leaves the student without a "
+    "grade. With us it counts as all of them, which the highest number that is allowed would give as well."
+)
 
 DIFFERENCES = {
     "variables answer-cell-type-changed p1": Difference((0, 4), (1, 0), GIVES_UP),
@@ -65,5 +69,5 @@ DIFFERENCES = {
         "leaves it open; we run the lesson's own tests, so it is judged.",
     ),
     "results empty p1": Difference((0, 1), (0, 0), NO_GRADE),
-    "results too-many p1": Difference((0, 1), (0, 0), NO_GRADE),
+    "results too-many p1": Difference((0, 1), (2, 0), TOO_MANY),
 }

@@ -41,7 +41,7 @@ def test_no_one_is_left_without_a_grade(trait_graders, grader):
 
 def test_a_failing_demonstration_of_the_courses_own_is_one_warning_for_the_class(trait_graders):
     log = (trait_graders["ours"].root / LOG).read_text()
-    failure = '“periods = int(input("How many periods? "))” stops: input() cannot be answered while grading'
+    failure = '(“periods = int(input("How many periods? "))”) stops: input() cannot be answered while grading'
     assert log.count("its tests pass all the same") == log.count(failure) == 1
 
 
