@@ -28,7 +28,7 @@ from wrong_attention import (
     with_gradients,
 )
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, build, case
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
@@ -38,6 +38,13 @@ from nbjudge.torch import Draw
 
 PAIR = r"expected \(output, weights\)"
 REFUSED = r"raise a ValueError .* \d+ and \d+"
+
+
+def with_query(query, key, value):
+    output, weights = attend(query, key, value)
+    return output + query, weights
+
+
 # What the student wrote, the cases that show it, and the sentence.
 SENTENCES = {
     "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, {PAIR}.* `return`"),
@@ -104,6 +111,37 @@ SENTENCES = {
     "mask leaks": (masked, leaks, "weights attends? where the mask forbids it: .* where 0 is right"),
     "value ignored": (square, lambda q, k, v: attend(q, k), "as if `value` had not been given"),
     "key ignored": (square, lambda q, k, v: attend(q, None, v), "`key`.*not used"),
+    "an argument negated": (
+        square,
+        lambda q, k, v: attend(-q, k, v),
+        "weights come from scores that are -1 times what they should be",
+    ),
+    "two arguments exchanged": (
+        square,
+        lambda q, k, v: attend(q, v, k),
+        "weights is the same as if `value` were in the place of `key`",
+    ),
+    "one entry for all": (
+        square,
+        lambda q, k, v: attend(q[:1].expand_as(q), k, v),
+        "weights is the same as if `query` were its first entry for all along axis 0",
+    ),
+    "another scale": (
+        unequal,
+        spoilt(lambda o, w: (o, (w.log() / 3).softmax(-1))),
+        "weights come from scores that are 0.3333 times what they should be",
+    ),
+    "an argument added": (square, with_query, r"output is too much by the tensor of shape .* that went in"),
+    "rows moved": (
+        unequal,
+        spoilt(lambda o, w: (torch.cat([o[[1, 0]], o[2:]]), w)),
+        "wrong positions of “queries”: position 0 holds what belongs at 1",
+    ),
+    "a factor per row": (
+        unequal,
+        spoilt(lambda o, w: (o * torch.arange(1.0, len(o) + 1)[:, None], w)),
+        "output is right along “value width” up to a factor, which differs from row to row: one is",
+    ),
     "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), "weights has dtype float32, expected float64"),
     "no gradient": (with_gradients, detached, "no gradient reaches `query`"),
     "NaN gradient": (with_gradients, backwards(lambda g: g * math.nan), "gradient of `key` is NaN"),
@@ -372,3 +410,67 @@ def test_an_error_raised_on_purpose_is_recognised_in_other_words(answer, mistake
         return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     assert judge_exercise(exercise, right, in_process, seed=3).findings[0].mistake == mistake
+
+
+class Linear(torch.nn.Module):
+    """Two maps in a row, of which a step may be changed."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(width, width), torch.nn.Linear(width, width)
+
+    def steps(self, x):
+        return self.second(self.first(x))
+
+    def forward(self, x):
+        return self.steps(x)
+
+
+OF_WEIGHTS = {
+    "`second` had the weights of `first`": lambda self, x: self.first(self.first(x)),
+    "`first` and `second` were exchanged": lambda self, x: self.first(self.second(x)),
+    "the bias of `first` were 0": lambda self, x: self.second(x @ self.first.weight.T),
+    "`second` were not applied": lambda self, x: self.first(x),
+    "the weight of `first` were transposed": lambda self, x: self.second(
+        x @ self.first.weight + self.first.bias
+    ),
+    "the sum were negative": lambda self, x: -self.second(self.first(x)) * x,
+}
+
+
+@pytest.mark.parametrize(("clause", "steps"), OF_WEIGHTS.items(), ids=OF_WEIGHTS)
+def test_wrong_use_of_weights_is_told(clause, steps):
+    exercise = Exercise("Linear", results=("output",))
+    exercise.cause(
+        "the sum were negative", type("Wrong", (Linear,), {"steps": OF_WEIGHTS["the sum were negative"]})
+    )
+
+    @exercise.group("numbers", points=1)
+    def numbers(draw):
+        state = {f"{part}.weight": draw.normal(7, 7) for part in ("first", "second")}
+        state |= {f"{part}.bias": draw.normal(7) for part in ("first", "second")}
+        yield case(draw.normal(5, 7), build=build(7, state=state))
+
+    answer = type("Linear", (Linear,), {"steps": steps})
+    verdict = judge_exercise(exercise, Linear, call_of(answer), 0)
+    assert f"output is the same as if {clause}" in verdict.findings[0].sentence
+
+
+def call_of(answer):
+    """Put calls straight to an answer, without a kernel."""
+    return lambda _name, calls, watched: read_reply(respond.answer_calls(answer, calls, watched), len(calls))
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1)])
+def test_any_order_of_three_results_is_told(order):
+    exercise = Exercise("three", results=("one", "two", "three"))
+
+    @exercise.group("numbers", points=1)
+    def numbers(draw):
+        yield case(draw.normal(5, 7))
+
+    reference = lambda x: (x, 2 * x, x + 1)  # noqa: E731
+    answer = lambda x: tuple(reference(x)[place] for place in order)  # noqa: E731
+    names = ", ".join(exercise.results[place] for place in order)
+    sentence = judge_exercise(exercise, reference, call_of(answer), 0).findings[0].sentence
+    assert f"returns ({names}), expected (one, two, three)" in sentence

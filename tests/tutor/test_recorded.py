@@ -110,6 +110,8 @@ def compare_with_the_full_tutor(lesson, name, mistakes=None):
     smaller = replace(exercise, draw=exercise.draw.for_recordings(), mistakes=[])
     drawn = [each for each in draw_groups(smaller, reference, SEED) if each.expected]
     groups = [each for each in drawn if each.group.name not in recorded.exercises[name].left_out]
+    for each in groups:  # a recording holds no reference to answer other cases
+        each.other_answers.update({number: [] for number in range(len(each.cases))})
     found = []
     for mistake in exercise.mistakes:
         if mistakes is None or mistake.name in mistakes:

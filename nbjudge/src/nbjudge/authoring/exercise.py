@@ -220,6 +220,7 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
     accepted_alternatives: list[Callable[..., Any]] = field(default_factory=list)
     shown_alternatives: list[ShownAlternative] = field(default_factory=list)
+    causes: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.changed_arguments not in (None, *CHANGED_ARGUMENTS):
@@ -234,7 +235,7 @@ class Exercise:
         """What all groups together are worth."""
         return sum(group.points for group in self.groups)
 
-    # A course that knows more of its results than their numbers overrides these two. If students have the
+    # A course that knows more of its results than their numbers overrides these three. If students have the
     # module of that class, it sets `IS_RECORDED`: a tutor that works from recordings uses the class then.
     IS_RECORDED: ClassVar[bool] = True
     is_variable: ClassVar[bool] = False  # see `nbjudge.authoring.Variable`
@@ -247,6 +248,14 @@ class Exercise:
         """What the course can tell of a wrong array, as sentences, the most telling first.
 
         `name` is result `index` as messages call it; `numbers` and `expected` are NumPy arrays of one shape.
+        """
+        return iter(())
+
+    def other_cases(self, case: Case) -> Iterator[tuple[str, Case]]:
+        """Cases whose right answer is a likely wrong one to `case`, each behind a clause with the cause.
+
+        The judge says of a wrong result “output is the same as if” with the clause behind it, for example
+        “the scores were not scaled”.
         """
         return iter(())
 
@@ -290,6 +299,14 @@ class Exercise:
             return answer
 
         return add
+
+    def cause(self, clause: str, answer: Callable[..., Any]) -> None:
+        """Add a wrong answer that needs no sentence of its own, and no full match as a mistake does.
+
+        Where a result is what `answer` gives, and no mistake explains it, the judge says “output is the same
+        as if” with the clause behind it, for example “the scores were not scaled”.
+        """
+        self.causes[clause] = self.as_called(answer)
 
     def accepted_alternative(self, answer: Callable[..., Any] | str) -> Any:
         """Add a right answer written in another way, which must get full marks.

@@ -51,8 +51,11 @@ def differences(
             yield from _constant_factor(name, numbers, target, case)
         yield from unused
         if is_floating:
+            yield from _other_arrangement(name, numbers, target, tolerance, axes)
+            yield from _an_argument(name, numbers, target, tolerance, case)
             yield from constant_difference(name, numbers, target)
             yield from wrong_positions(name, numbers, target, tolerance, axes)
+            yield from _factor_of_each_row(name, numbers, target, tolerance, axes)
         near = closeness(numbers, target, tolerance) if is_floating else ""
         position = _largest_difference(numbers, target)
     wrong, right = told_apart(numbers[position], target[position])
@@ -155,6 +158,68 @@ def constant_difference(name: str, actual: Any, expected: Any) -> Iterator[str]:
     if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
         more = "more" if middle > 0 else "less"
         yield f"Every number in {name} is {abs(middle):.4g} {more} than it should be."
+
+
+def _other_arrangement(
+    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
+) -> Iterator[str]:
+    """Say that the right rows (or columns) are there in another order, or some of them in place of others."""
+    rtol, atol = tolerance
+    for axis, size in enumerate(actual.shape):
+        if size < SHORTEST_AXIS:
+            continue
+        rows, right = (np.moveaxis(each, axis, 0).reshape(size, -1) for each in (actual, expected))
+        scale = np.abs(right).max()
+        nearest = [int(np.argmin(np.abs(right - row).max(axis=1))) for row in rows]
+        if right.shape[1] > 1 and scale and np.allclose(rows, right[nearest], rtol=rtol, atol=atol):
+            place = next(index for index, other in enumerate(nearest) if index != other)
+            yield (
+                f"{name} has right numbers at wrong positions of {_axis_name(axis, actual.ndim, axes)}: "
+                f"position {place} holds what belongs at {nearest[place]}."
+            )
+
+
+def _an_argument(
+    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], case: Case
+) -> Iterator[str]:
+    """Say that an argument was returned, or added to the right numbers (or taken off)."""
+    rtol, atol = tolerance
+    for value in (*case.args, *case.kwargs.values()):
+        kind = kind_of(value)
+        if (
+            not isinstance(kind, ArrayKind)
+            or tuple(value.shape) != actual.shape
+            or not kind.is_floating(value)
+        ):
+            continue
+        number = kind.as_numbers(value)
+        noun = f"{kind.noun} of shape {tuple(value.shape)} that went in"
+        for words, wrong in (
+            (f"is the {noun}, unchanged", number),
+            (f"is too much by the {noun}: it was added to what is right", expected + number),
+            (f"is too little by the {noun}: it was subtracted, or not added", expected - number),
+        ):
+            if np.allclose(wrong, actual, rtol=rtol, atol=atol):
+                yield f"{name} {words}."
+
+
+def _factor_of_each_row(
+    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
+) -> Iterator[str]:
+    """Say that each row (or column) is right up to a factor of its own."""
+    rtol, atol = tolerance
+    for axis in {actual.ndim - 1, max(actual.ndim - 2, 0)} if actual.ndim > 1 else ():
+        if actual.shape[axis] < SHORTEST_AXIS:
+            continue
+        factors = (actual * expected).sum(axis, keepdims=True) / np.square(expected).sum(axis, keepdims=True)
+        close = np.allclose(factors * expected, actual, rtol=rtol, atol=atol)
+        if close and (abs(factors - 1) > ROUNDING).any():
+            along = _axis_name(axis, actual.ndim, axes)
+            worst = float(factors.reshape(-1)[np.argmax(abs(factors - 1))])
+            yield (
+                f"{name} is right along {along} up to a factor, which differs from row to row: one is "
+                f"{worst:.4g}. Look at what the numbers are divided by or multiplied with."
+            )
 
 
 def size_behind(factor: float, case: Case) -> str:

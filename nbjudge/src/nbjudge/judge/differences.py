@@ -5,8 +5,10 @@ The most specific difference comes first: wrong shape, dtype, order, factor, unu
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
@@ -15,11 +17,14 @@ from nbjudge.judge.compare import same_gradients, same_value, unreadable_part
 from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
 from nbjudge.judge.group_result import GroupResult
+from nbjudge.judge.other_cases import other_cases
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import UnreadableValue
 
+MOST_SECONDS = 5  # for the answers to other cases of one case
+MOST_IN_ORDER = 4  # results, of which every order is tried
 MOST_ENTRIES = 5  # of a row that is shown
 
 
@@ -62,10 +67,10 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
     several = _are_several(exercise, expected)
     if several and (not isinstance(actual, (list, tuple)) or len(actual) != len(expected)):
         return messages.wrong_type(f"`{exercise.name}`", actual, f"({', '.join(exercise.results)})")
-    if several and all(
-        same_value(one, other, exercise.tolerance) for one, other in zip(actual, expected[::-1], strict=True)
-    ):
-        return messages.wrong_order(exercise)
+    for order in permutations(range(len(expected))) if several and len(expected) <= MOST_IN_ORDER else ():
+        moved = [expected[place] for place in order]
+        if list(order) != sorted(order) and same_value(list(actual), moved, exercise.tolerance):
+            return messages.wrong_order(exercise, order)
     pairs = list(zip(actual, expected, strict=True)) if several else [(actual, expected)]
     agreeing = [
         name
@@ -185,6 +190,30 @@ def _unused_arguments(result: GroupResult, number: int, actual: Any, index: int,
         values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
         if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
             yield f"{name} is the same as if `{argument}` had not been given: it is not used."
+    for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
+        value = answer.value.get("result") if isinstance(answer.value, dict) else answer.value
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
+            yield f"{name} is the same as if {clause}."
+
+
+def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -> list[tuple[str, Answer]]:
+    """Return what the reference gives where one thing in a case is changed; the group keeps it."""
+    if number not in drawn.other_answers:
+        case = replace(drawn.cases[number], gradients=False)
+        names = argument_names(receiver(drawn.reference, case))
+        others = [*other_cases(case, names), *exercise.other_cases(case)]
+        calls = calls_for([other for _, other in others], [None] * len(others))
+        pairs = [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
+        pairs += [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+        found, end = [], time.process_time() + MOST_SECONDS
+        for clause, function, call in pairs:
+            (answer,) = answers_of(function, [not_measured(call) | {"cotangents": None}])
+            found += [(clause, answer)] if answer.status == "value" else []
+            if time.process_time() > end:
+                break
+        drawn.other_answers[number] = found
+    return drawn.other_answers[number]
 
 
 def answers_without_argument(drawn: DrawnGroup, number: int) -> dict[str, Answer]:

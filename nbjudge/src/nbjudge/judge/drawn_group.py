@@ -49,6 +49,8 @@ class DrawnGroup:
     retest: tuple[list[Call], list[Answer]] | None = None
     # By the index of a case, once `nbjudge.judge.differences.answers_without_argument` has made them.
     without_argument: dict[int, dict[str, Answer]] = field(default_factory=dict)
+    # By the index of a case, behind the clause that says what is changed in it; see `other_cases`.
+    other_answers: dict[int, list[tuple[str, Answer]]] = field(default_factory=dict)
     _mistake_answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def reference_answer(self, index: int) -> Answer:

@@ -238,9 +238,9 @@ def wrong_type(what: str, actual: Any, wanted: str, is_part: bool = False) -> st
     return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {wanted}.{usual_cause(actual)}"
 
 
-def wrong_order(exercise: Exercise) -> str:
-    """Say that the results are returned in the opposite order."""
-    returned, wanted = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
+def wrong_order(exercise: Exercise, order: Sequence[int]) -> str:
+    """Say that the results are returned in another order: `order` holds the places where they belong."""
+    wanted, returned = ", ".join(exercise.results), ", ".join(exercise.results[place] for place in order)
     return f"`{exercise.name}` returns ({returned}), expected ({wanted}), in this order."
 
 
