@@ -175,6 +175,18 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
 
 @pytest.mark.lesson
 @every_exercise
+def test_every_cause_loses_points_and_is_told(lesson, exercise):
+    reference = lesson.reference_answer(exercise.name)
+    for clause, answer in exercise.causes.items():
+        verdict = judge_exercise(exercise, reference, caller(answer), seed=0)
+        assert verdict.points < verdict.max_points, f"{clause}: no point lost"
+        sentences = " ".join(finding.sentence for finding in verdict.findings)
+        told = "is the same as if" in sentences or "other numbers" not in verdict.findings[0].sentence
+        assert told, f"{clause}: {verdict.findings}"
+
+
+@pytest.mark.lesson
+@every_exercise
 def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
     # What is asked and answered does not hang on the tolerance; the diagnosis is not asked for here.
     monkeypatch.setattr(judging, "draw_groups", lambda _, *args: draw_groups(exercise, *args))

@@ -5,6 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import defaults
+from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
 
 from .efficient_multi_head_attention import Right, efficient_multi_head_attention
 
@@ -175,3 +176,52 @@ class HeadsAttendToHeads(Right):
 
     def merge(self, x):
         return x.flatten(2)
+
+
+def _lifted(attend):
+    return lambda self, q, k, v, mask: attend(q, k, v, None if mask is None else mask.unsqueeze(-3))
+
+
+def _one_interleaved(place):
+    def project(self, query, key, value):
+        tensors = list(Right.project(self, query, key, value))
+        tensors[place] = tensors[place].unflatten(-1, (-1, self.num_heads)).mT.flatten(2)
+        return tensors
+
+    return project
+
+
+def _one_viewed(place):
+    def project(self, query, key, value):
+        tensors = list(Right.project(self, query, key, value))
+        own = tensors[place].reshape(len(query), self.num_heads, tensors[place].shape[1], -1)
+        tensors[place] = own.transpose(1, 2).flatten(2)
+        return tensors
+
+    return project
+
+
+add_causes(
+    efficient_multi_head_attention,
+    Right,
+    {
+        **{clause: {"attend": _lifted(attend)} for clause, attend in ATTENTION_CAUSES.items()},
+        "`weights` were those of the last head": {"over_heads": lambda self, weights: weights[:, -1]},
+        "`weights` were the largest of all heads": {"over_heads": lambda self, weights: weights.amax(1)},
+        "the heads were merged in reverse order": {"merge": lambda self, x: Right.merge(self, x.flip(1))},
+        "there were one head only": {"split": lambda self, x: x[:, None], "merge": lambda self, x: x[:, 0]},
+        **{
+            f"the {part} alone were cut {how}": {"project": project(place)}
+            for how, project in (("into (D, H)", _one_interleaved), ("with a view", _one_viewed))
+            for place, part in enumerate(("query", "key", "value"))
+        },
+        "the heads were split as (D, H) and merged as (H, D)": {
+            "split": lambda self, x: x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+        },
+        "the input were added to the output": {
+            "forward": lambda self, query, *args, **kwargs: (
+                lambda output, weights: (output + query, weights)
+            )(*Right.forward(self, query, *args, **kwargs))
+        },
+    },
+)

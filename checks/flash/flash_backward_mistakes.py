@@ -132,3 +132,64 @@ def another_order(query, key, value, output, logsumexp, grad_output, block_size,
 def always_float32(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (each.float() for each in (query, key, value, output, logsumexp, grad_output))
     return backward(*told, block_size, causal)
+
+
+def _formula(clause, of_scores=None, of_value=None, scale=None, of_weights=None):
+    """Add a cause: other formulas for the gradient of scores, of value, or of weights, or another scale."""
+
+    def answer(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+        factor = query.shape[-1] ** -0.5 if scale is None else scale(query, value)
+        scores = query @ key.mT * factor
+        if causal:
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf)
+        weights = (scores - logsumexp[..., None]).exp()
+        back = grad_output @ value.mT if of_weights is None else of_weights(output, value)
+        rows = (output * grad_output).sum(-1, True)
+        grad_scores = (
+            weights * (back - rows) if of_scores is None else of_scores(weights, back, output, grad_output)
+        )
+        of_values = (
+            weights.mT @ grad_output
+            if of_value is None
+            else of_value(weights, grad_scores, back, output, grad_output)
+        )
+        return grad_scores @ key * factor, grad_scores.mT @ query * factor, of_values
+
+    flash_backward.cause(clause, answer)
+
+
+for _clause, _of_scores in {
+    "the row sums were those of output alone": lambda p, g, o, go: p * (g - o.sum(-1, True)),
+    "the row sums were those of output · output": lambda p, g, o, go: p * (g - (o * o).sum(-1, True)),
+    "the row sums were those of grad_output · grad_output": lambda p, g, o, go: (
+        p * (g - (go * go).sum(-1, True))
+    ),
+    "the row sums were one number for all rows": lambda p, g, o, go: (
+        p * (g - (o * go).sum(-1, True).mean(-2, True))
+    ),
+    "the row sums were subtracted outside the product with the weights": lambda p, g, o, go: (
+        p * g - (o * go).sum(-1, True)
+    ),
+    "the weights were left out in front of (g - row sum)": lambda p, g, o, go: g - (o * go).sum(-1, True),
+    "the softmax's gradient were that of a sigmoid, weights · (1 - weights)": lambda p, g, o, go: (
+        p * (1 - p) * g
+    ),
+    "the row sums were multiplied by the weights once more": lambda p, g, o, go: (
+        p * (g - p * (o * go).sum(-1, True))
+    ),
+    "the weights were squared": lambda p, g, o, go: p * p * (g - (o * go).sum(-1, True)),
+    "the weights had been sent on, and not their gradient": lambda p, g, o, go: p,
+}.items():
+    _formula(_clause, _of_scores)
+for _clause, _of_value in {
+    "the gradient of value were made of output": lambda p, s, g, o, go: p.mT @ o,
+    "the gradient of value were made of the weights' gradient": lambda p, s, g, o, go: g.mT @ go,
+    "the gradient of value were made of the scores' gradient": lambda p, s, g, o, go: s.mT @ go,
+}.items():
+    _formula(_clause, of_value=_of_value)
+_formula("the weights' gradient were made of output", of_weights=lambda output, value: output @ value.mT)
+_formula("the scale were 1 everywhere", scale=lambda query, value: 1.0)
+_formula("the scale were 1/d_k everywhere", scale=lambda query, value: 1 / query.shape[-1])
+_formula("the scale were √d_k everywhere", scale=lambda query, value: query.shape[-1] ** 0.5)
+_formula("the scale were made of the value's width", scale=lambda query, value: value.shape[-1] ** -0.5)
+_formula("the scale were made of the number of queries", scale=lambda query, value: query.shape[-2] ** -0.5)

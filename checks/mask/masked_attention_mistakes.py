@@ -1,6 +1,7 @@
 """The mistakes that the grader can name in `masked_attention`."""
 
-from attention_lab.authoring import attention
+from attention_lab.authoring import attention, defaults
+from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
@@ -147,3 +148,11 @@ def keys_instead_of_values(query, key=None, value=None, mask=None):
 )
 def value_defaults_to_query(query, key=None, value=None, mask=None):
     return attention(query, key, query if value is None else value, mask)
+
+
+def _with_defaults(attend):
+    return lambda query, key=None, value=None, mask=None: attend(query, *defaults(query, key, value), mask)
+
+
+for _clause, _attend in ATTENTION_CAUSES.items():
+    masked_attention.cause(_clause, _with_defaults(_attend))

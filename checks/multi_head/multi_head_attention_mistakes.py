@@ -3,6 +3,8 @@
 import torch
 import torch.nn as nn
 
+from attention_lab.authoring import defaults
+from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
 from attention_lab.lesson_05.attention_head import AttentionHead
 
 from .multi_head_attention import _Layer, multi_head_attention
@@ -245,3 +247,30 @@ class WeightsAddedUp(_Layer):
 class WeightsOfEveryHead(_Layer):
     def average(self, weights):
         return torch.stack(weights, dim=1)
+
+
+def _own_head(attend):
+    def attended(self, place, query, key, value, mask):
+        head, (key, value) = self.heads[place], defaults(query, key, value)
+        return attend(head.query(query), head.key(key), head.value(value), mask)
+
+    return attended
+
+
+add_causes(
+    multi_head_attention,
+    _Layer,
+    {
+        **{clause: {"attend": _own_head(attend)} for clause, attend in ATTENTION_CAUSES.items()},
+        "`weights` were the largest of all heads": {"average": lambda self, w: torch.stack(w).amax(0)},
+        "the heads' mean were repeated": {
+            "join": lambda self, parts: (sum(parts) / len(parts)).repeat(1, 1, len(parts))
+        },
+        "the last head's result were left out": {"join": lambda self, p: torch.cat([*p[:-1], 0 * p[-1]], -1)},
+        "the first head's result were left out": {"join": lambda self, p: torch.cat([0 * p[0], *p[1:]], -1)},
+        "the heads were stacked in front and reshaped": {
+            "join": lambda self, parts: torch.stack(parts).reshape(*parts[0].shape[:2], -1)
+        },
+        "relu came before `output`": {"join": lambda self, parts: torch.cat(parts, -1).relu()},
+    },
+)

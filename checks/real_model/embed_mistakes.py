@@ -1,5 +1,7 @@
 """The mistakes that the grader can name in the steps of `embed`."""
 
+from functools import partial
+
 import torch
 import torch.nn as nn
 
@@ -208,3 +210,79 @@ def blocks_used_up(texts, tokenizer, embeddings, blocks):
 )
 def squeezed(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks).squeeze(0)
+
+
+def _ends(first, last):
+    """The mean without that many tokens at the beginning and at the end of each text."""
+
+    def pooled(x, mask):
+        place, length = torch.arange(mask.shape[1]), mask.sum(dim=1, keepdim=True)
+        return pool(x, mask & (place >= first) & (place < length - last))
+
+    return pooled
+
+
+CAUSES = {
+    "[CLS] were left out of the mean": {"pooling": _ends(1, 0)},
+    "[SEP] were left out of the mean": {"pooling": _ends(0, 1)},
+    "the last token were in the place of the mean": {
+        "pooling": lambda x, mask: x[torch.arange(len(x)), mask.sum(1) - 1]
+    },
+    "the last column, padding or not, were in the place of the mean": {"pooling": lambda x, mask: x[:, -1]},
+    "the second token were in the place of the mean": {"pooling": lambda x, mask: x[:, 1]},
+    "the smallest numbers were in the place of the mean": {
+        "pooling": lambda x, mask: x.masked_fill(~mask[..., None], torch.inf).amin(dim=1)
+    },
+    "the median were in the place of the mean": {"pooling": lambda x, mask: x.median(dim=1).values},
+    "the mask were inverted in the mean": {"pooling": lambda x, mask: pool(x, ~mask)},
+    "the tokens had length 1 before the mean as well": {
+        "pooling": lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask)
+    },
+    "the mean of a row were subtracted before its norm": {
+        "unit": lambda row: nn.functional.normalize(row - row.mean(-1, True), dim=-1)
+    },
+    "a layer norm were in the place of the L2 norm": {
+        "unit": lambda row: nn.functional.layer_norm(row, row.shape[-1:])
+    },
+    "a softmax were in the place of the L2 norm": {"unit": lambda row: row.softmax(-1)},
+    "each row were divided by its largest number": {
+        "unit": lambda row: row / row.abs().amax(-1, True).clamp(min=1e-12)
+    },
+    "each row were divided by its standard deviation": {
+        "unit": lambda row: row / row.std(-1, keepdim=True).clamp(min=1e-12)
+    },
+}
+for _clause, _step in CAUSES.items():
+    embed.cause(_clause, partial(run, **_step))
+
+
+def _with_blocks(wrap):
+    return lambda texts, tokenizer, embeddings, blocks: run(texts, tokenizer, embeddings, wrap(list(blocks)))
+
+
+def _only_some_see_the_mask(some):
+    def wrapped(blocks):
+        shown = range(len(blocks))[some]
+        return [
+            block if place in shown else lambda x, mask, block=block: block(x)
+            for place, block in enumerate(blocks)
+        ]
+
+    return _with_blocks(wrapped)
+
+
+def _after_each(function):
+    return _with_blocks(
+        lambda blocks: [lambda x, mask, b=block: function(x, b(x, mask=mask)) for block in blocks]
+    )
+
+
+for _clause, _answer in {
+    "only the first block got the mask": _only_some_see_the_mask(slice(0, 1)),
+    "only the last block got the mask": _only_some_see_the_mask(slice(-1, None)),
+    "each block's input were added to its output": _after_each(lambda x, result: x + result),
+    "the tokens got length 1 after each block": _after_each(
+        lambda x, result: nn.functional.normalize(result, dim=-1)
+    ),
+}.items():
+    embed.cause(_clause, _answer)

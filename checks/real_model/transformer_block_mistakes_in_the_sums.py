@@ -1,5 +1,10 @@
 """The mistakes that the grader can name in the order of sums and norms in a `TransformerBlock`."""
 
+import torch
+import torch.nn.functional as F
+
+from attention_lab.authoring.causes import add_causes
+
 from .transformer_block import Right, transformer_block
 
 
@@ -111,3 +116,95 @@ class FeedForwardFirst(Right):
 class NoFeedForward(Right):
     def second(self, x):
         return self.norm2(x)
+
+
+def _halves(first, second):
+    """Both halves by functions of (x, part, norm): what goes in, attention or feed-forward, and its norm."""
+    return {
+        "first": lambda self, x, mask: first(x, lambda y: self.attend(y, mask), self.norm1),
+        "second": lambda self, x: second(x, self.feed_forward, self.norm2),
+    }
+
+
+def _right(x, part, norm):
+    return norm(x + part(x))
+
+
+HALVES = {
+    "{} were pre-norm: x + part(norm(x))": lambda x, part, norm: x + part(norm(x)),
+    "{} had the norm before the sum: x + norm(part(x))": lambda x, part, norm: x + norm(part(x)),
+    "{} normalised only x: norm(x) + part(x)": lambda x, part, norm: norm(x) + part(x),
+    "{} normalised twice, norm(x + part(norm(x)))": lambda x, part, norm: norm(x + part(norm(x))),
+    "{} began and ended with its norm": lambda x, part, norm: _right(norm(x), part, norm),
+    "{} had its norm twice in a row": lambda x, part, norm: norm(norm(x + part(x))),
+    "{} had no norm": lambda x, part, norm: x + part(x),
+    "{} were left out, and its norm kept": lambda x, part, norm: norm(x),
+    "{} added x twice": lambda x, part, norm: norm(2 * x + part(x)),
+    "{} added its part twice": lambda x, part, norm: norm(x + 2 * part(x)),
+    "{} subtracted its part": lambda x, part, norm: norm(x - part(x)),
+    "{} multiplied x and its part": lambda x, part, norm: norm(x * part(x)),
+    "{} applied its part twice": lambda x, part, norm: norm(x + part(part(x))),
+    "{} had GELU on its part": lambda x, part, norm: norm(x + F.gelu(part(x))),
+    "{} had GELU on the sum": lambda x, part, norm: norm(F.gelu(x + part(x))),
+    "{} had GELU behind its norm": lambda x, part, norm: F.gelu(norm(x + part(x))),
+}
+NORMS = {
+    "{} divided by the unbiased standard deviation": lambda s: (
+        (s - s.mean(-1, True)) / s.std(-1, keepdim=True)
+    ),
+    "{} did not subtract the mean": lambda s: s / s.square().mean(-1, True).sqrt(),
+    "{} divided by the variance, and not by its root": lambda s: (
+        (s - s.mean(-1, True)) / s.var(-1, False, keepdim=True)
+    ),
+    "{} were taken over a whole text": lambda s: F.layer_norm(s, s.shape[-2:]),
+}
+HALVES |= {
+    clause: lambda x, part, norm, normed=normed: normed(x + part(x)) * norm.weight + norm.bias
+    for clause, normed in NORMS.items()
+}
+add_causes(
+    transformer_block,
+    Right,
+    {
+        clause.format(which): _halves(*pair)
+        for clause, half in HALVES.items()
+        for which, pair in (
+            ("the first half", (half, _right)),
+            ("the second half", (_right, half)),
+            ("each half", (half, half)),
+        )
+    }
+    | {
+        f"the activation were {name}": {"activation": lambda self, x, f=function: f(x)}
+        for name, function in {
+            "tanh": torch.tanh,
+            "the sigmoid": torch.sigmoid,
+            "ELU": F.elu,
+            "SELU": F.selu,
+            "leaky ReLU": F.leaky_relu,
+            "softplus": F.softplus,
+            "Mish": F.mish,
+            "hard swish": F.hardswish,
+            "x · sigmoid(1.702 x), an approximation of GELU": lambda x: x * torch.sigmoid(1.702 * x),
+            "the square of ReLU": lambda x: F.relu(x).square(),
+            "the softmax": lambda x: x.softmax(-1),
+            "GELU, twice": lambda x: F.gelu(F.gelu(x)),
+        }.items()
+    }
+    | {
+        "GELU came before `linear1`": {"feed_forward": lambda self, x: self.linear2(self.linear1(F.gelu(x)))},
+        "the second half added the attention's output": {
+            "forward": lambda self, x, mask=None: (
+                lambda y: self.norm2(self.attend(x, mask) + self.feed_forward(y))
+            )(self.first(x, mask))
+        },
+        "the feed-forward part read the attention's output": {
+            "forward": lambda self, x, mask=None: self.norm2(
+                self.first(x, mask) + self.feed_forward(self.attend(x, mask))
+            )
+        },
+        "attention and feed-forward both read the input, with one norm for their sum": {
+            "forward": lambda self, x, mask=None: self.norm2(x + self.attend(x, mask) + self.feed_forward(x))
+        },
+    },
+)

@@ -2,6 +2,7 @@
 
 import torch
 
+from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
@@ -210,3 +211,103 @@ class AnyWidthAccepted(Right):
     def refuse(self, embed_dim, num_heads):
         if embed_dim % num_heads == 0:
             super().refuse(embed_dim, num_heads)
+
+
+def _output_only(attend):
+    return lambda self, q, k, v, mask: attend(q, k, v, None if mask is None else mask.unsqueeze(-3))[0]
+
+
+def _angles(speeds=None, positions=None):
+    """Angles with other speeds for `index` of `half` pairs, or other positions."""
+
+    def angles(self, x, first):
+        half = x.shape[-1] // 2
+        index, places = (
+            torch.arange(half, dtype=x.dtype),
+            torch.arange(first, first + x.shape[-2], dtype=x.dtype),
+        )
+        exponents = index / half if speeds is None else speeds(index, half)
+        return torch.outer(places if positions is None else positions(places), self.base**-exponents)
+
+    return angles
+
+
+def _turned(query, key):
+    """The queries and keys turned by that many times their angles."""
+
+    def project(self, x, past):
+        projected = Right.project(self, x, past)
+        own = [self.split(part(x)) for part in (self.query, self.key)]
+        for place, times in enumerate((query, key)):
+            own[place] = self.turn(own[place], past) if times > 0 else _back(self, own[place], past)
+            own[place] = self.turn(own[place], past) if times > 1 else own[place]
+        return (*own, projected[2])
+
+    return project
+
+
+def _back(self, x, past):
+    return self.turn(x * x.new_tensor([1.0, -1.0]).repeat(x.shape[-1] // 2), past) * x.new_tensor(
+        [1.0, -1.0]
+    ).repeat(x.shape[-1] // 2)
+
+
+def _cached(order_of_keys, order_of_values):
+    def extend(self, cache, key, value):
+        if cache is None:
+            return key, value
+        return torch.cat([cache[0], key][::order_of_keys], 2), torch.cat(
+            [cache[1], value][::order_of_values], 2
+        )
+
+    return extend
+
+
+add_causes(
+    rotary_attention,
+    Right,
+    {
+        **{clause: {"attend": _output_only(attend)} for clause, attend in ATTENTION_CAUSES.items()},
+        "the exponent were one pair off, 2(i + 1)/D": {"angles": _angles(lambda i, half: (i + 1) / half)},
+        "the exponent were 2i/D without its minus": {"angles": _angles(lambda i, half: -i / half)},
+        "the exponent were 4i/D, twice 2i/D": {"angles": _angles(lambda i, half: 2 * i / half)},
+        "the last exponent were 1: D - 2 for D": {"angles": _angles(lambda i, half: i / max(half - 1, 1))},
+        "the last pair turned fastest": {"angles": _angles(lambda i, half: i.flip(0) / half)},
+        "all pairs turned at the speed 1": {"angles": _angles(lambda i, half: 0 * i)},
+        "the exponent's D were the width of all heads": {
+            "angles": lambda self, x, first: _angles(lambda i, half: i / half / self.num_heads)(
+                self, x, first
+            )
+        },
+        "the angles were taken for degrees": {
+            "angles": lambda self, x, first: Right.angles(self, x, first).deg2rad()
+        },
+        "the angles were multiplied by 2π": {
+            "angles": lambda self, x, first: Right.angles(self, x, first) * 2 * torch.pi
+        },
+        "the positions ran backwards": {"angles": _angles(positions=lambda places: places.flip(0))},
+        "all tokens had the last position": {
+            "angles": _angles(positions=lambda places: 0 * places + places[-1])
+        },
+        "positions were divided by the length": {
+            "angles": _angles(positions=lambda places: places / len(places))
+        },
+        "queries turned the wrong way, and keys the right one": {"project": _turned(-1, 1)},
+        "keys turned the wrong way, and queries the right one": {"project": _turned(1, -1)},
+        "queries and keys were turned twice": {"project": _turned(2, 2)},
+        "queries were turned twice": {"project": _turned(2, 1)},
+        "the new keys came before the cached ones, the values behind": {"extend": _cached(-1, 1)},
+        "the new values came before the cached ones, the keys behind": {"extend": _cached(1, -1)},
+        "the heads were split with one view": {
+            "split": lambda self, x: x.reshape(len(x), self.num_heads, x.shape[1], -1)
+        },
+        "the heads were split as (D, H)": {
+            "split": lambda self, x: x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+        },
+        "the input were added to the output": {
+            "forward": lambda self, x, *args, **kwargs: (lambda output, cache: (output + x, cache))(
+                *Right.forward(self, x, *args, **kwargs)
+            )
+        },
+    },
+)

@@ -2,7 +2,7 @@
 
 import torch
 
-from .turning import add_alternatives, add_mistakes, turn, turning
+from .turning import add_alternatives, add_causes, add_mistakes, turn, turning
 
 rotate = turning("rotate")
 
@@ -17,6 +17,7 @@ def _join(first, second):
 
 
 add_mistakes(rotate, _cut, _join)
+add_causes(rotate, _cut, _join)
 add_alternatives(rotate, _cut, _join)
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from .turning import add_alternatives, add_mistakes, turn, turning
+from .turning import add_alternatives, add_causes, add_mistakes, turn, turning
 
 rotate_halves = turning("rotate_halves")
 
@@ -18,6 +18,7 @@ def _join(first, second):
 
 
 add_mistakes(rotate_halves, _cut, _join)
+add_causes(rotate_halves, _cut, _join)
 add_alternatives(rotate_halves, _cut, _join)
 
 

@@ -1,5 +1,7 @@
 """What is asked about both layouts of pairs, and the mistakes and ways that they share."""
 
+import itertools
+
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
@@ -163,6 +165,53 @@ def add_mistakes(exercise, cut, join):
     )
     def detached(x, angles):
         return join(*turn(*cut(x.detach()), angles))
+
+
+def add_causes(exercise, cut, join):
+    """Other formulas and other angles, of both layouts."""
+
+    def turned(formula, angles_of=lambda angles: angles):
+        def answer(x, angles):
+            first, second = cut(x)
+            cosine, sine = angles_of(angles).cos(), angles_of(angles).sin()
+            terms = first * cosine, first * sine, second * cosine, second * sine
+            return join(*(sum(n * term for n, term in zip(each, terms, strict=True)) for each in formula))
+
+        return answer
+
+    def words(numbers):
+        terms = zip(numbers, ("a cos", "a sin", "b cos", "b sin"), strict=True)
+        return " ".join(
+            f"{'+' if number > 0 else '−'} {term}" for number, term in terms if number
+        ).removeprefix("+ ")
+
+    right = (1, 0, 0, -1), (0, 1, 1, 0)  # of a cos, a sin, b cos and b sin
+    for numbers in itertools.product((-1, 0, 1), repeat=4):
+        if 1 <= sum(map(abs, numbers)) <= 2 and numbers not in right:
+            exercise.cause(f"the first number were {words(numbers)}", turned((numbers, right[1])))
+            exercise.cause(f"the second number were {words(numbers)}", turned((right[0], numbers)))
+    for one, other in (
+        ((1, 0, -1, 0), (1, 0, 1, 0)),
+        ((0, 1, 0, -1), (0, 1, 0, 1)),
+        ((1, -1, 0, 0), (0, 0, 1, 1)),
+        ((0, -1, 1, 0), (1, 0, 0, 1)),
+        ((0, 1, 1, 0), (1, 0, 0, -1)),
+        ((1, 0, -1, 0), (0, 1, 0, 1)),
+        ((0, 1, 0, -1), (1, 0, 1, 0)),
+        ((0, 1, 0, -1), (1, 0, 0, 1)),
+        ((0, 0, 1, -1), (1, 1, 0, 0)),
+    ):
+        exercise.cause(f"a pair became ({words(one)}, {words(other)})", turned((one, other)))
+    for clause, angles_of in {
+        "the angles were taken for degrees": torch.deg2rad,
+        "the angles were converted to degrees": torch.rad2deg,
+        "the angles were multiplied by 2π": lambda angles: 2 * torch.pi * angles,
+        "1 were added to each angle": lambda angles: angles + 1,
+        "the angles were added up from position to position": lambda angles: angles.cumsum(0),
+        "all angles were their mean": lambda angles: angles.mean().expand_as(angles),
+    }.items():
+        exercise.cause(clause, turned(right, angles_of))
+    exercise.cause("x were added to what is turned", lambda x, angles: x + turned(right)(x, angles))
 
 
 def add_alternatives(exercise, cut, join):

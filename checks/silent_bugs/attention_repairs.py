@@ -15,7 +15,7 @@ RESULTS = ("output", "weights")
 PAIRS = [
     (result, name) for result in RESULTS for name in ARGUMENTS[:3] if (result, name) != ("weights", "value")
 ]
-SIZES = {
+SIZE_PATHS = {
     "T_k is not T_q": "key is not None and key.shape[-2] != query.shape[-2]",
     "d_v is not d": "value is not None and value.shape[-1] != query.shape[-1]",
     "the batch has several samples": "len(query) > 1",
@@ -127,7 +127,7 @@ def _refusing(refused):
 PATHS = MASKS | GIVEN | DTYPES
 # By property, for each sentence of the statement and each path.
 REPAIRS = {
-    **{f"calls: {name}": _on_path(when) for name, when in (PATHS | SIZES).items()},
+    **{f"calls: {name}": _on_path(when) for name, when in (PATHS | SIZE_PATHS).items()},
     **{f"gradient: {result} to {name}": _gradient(result, name) for result, name in PAIRS},
     "gradient: its numbers": _gradients(
         lambda gradients: all(each is not None and each.isfinite().all() for each in gradients)

@@ -23,7 +23,7 @@ from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import UnreadableValue
 
-MOST_SECONDS = 5  # for the answers to other cases of one case
+MOST_SECONDS = 2  # of the processor, for the answers to other cases of one case
 MOST_IN_ORDER = 4  # results, of which every order is tried
 MOST_ENTRIES = 5  # of a row that is shown
 
