@@ -71,7 +71,7 @@ def around(first: Locator, last: Locator) -> dict[str, float]:
 def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page, readme_picture):
     lesson = LessonPage(page, start_lab(), SCALING)
     lesson.run_all()
-    shown = lesson.show("sharpening").locator(".jp-OutputArea-output")
+    shown = lesson.show("sharpening").locator(".jp-OutputArea-output").last
     words, image = shown.get_by_role("status"), shown.locator("img")
     expect(words).to_contain_text("Sharpening factor 1:")
     before, first_words = image.get_attribute("src"), words.text_content()
@@ -81,7 +81,7 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     assert largest_weight(words.text_content()) > largest_weight(first_words)
 
     # The picture that is shown has loaded, and is the new one.
-    shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output")
+    shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output").last
     seen = shown.locator("img").screenshot()
     press_right(page, shown, times=8)
     expect(shown.get_by_role("status")).to_contain_text("Key width 72.")

@@ -271,7 +271,7 @@ SUBMITTED = {
         "class Right:\n    def __eq__(self, other):\n        return True\n    def __float__(self):\n"
         "        return 175.0\nunreadable = Right()",
         0,
-        "`unreadable` is an object of type __main__.Right, expected a Python float",
+        "`unreadable` is an object of type Right, expected a Python float",
     ),
 }
 

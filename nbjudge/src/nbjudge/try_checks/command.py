@@ -26,7 +26,6 @@ from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import caller_of
 from nbjudge.probe.watching import python_functions
-from nbjudge.try_checks.in_a_kernel import problems_in_a_kernel
 
 NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
@@ -173,6 +172,9 @@ def try_all(
         problems += [trial.problem for trial in tried if trial.problem]
         if not answer and not tried[0].problem:
             right.setdefault(assignment, []).append(exercise.name)
+    if in_a_kernel and right:
+        from nbjudge.try_checks.in_a_kernel import problems_in_a_kernel  # which needs the packages of grading
+
     for assignment, names in right.items() if in_a_kernel else ():
         problems += problems_in_a_kernel(assignment, names, console)
     success = "" if answer else "Right answers get full marks, and each mistake is named."
