@@ -68,7 +68,8 @@ def test_a_page_is_the_release_and_never_a_solution(site, pages, lesson):
 @every_lesson
 def test_what_is_beside_a_page_is_what_students_get(site, lesson):
     folder = ROOT / "release" / lesson.folder
-    given = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    modules = (ROOT / "attention_lab" / f"lesson_{lesson.folder.partition('_')[0]}").glob("[!_]*.py")
+    given = {path.name: path.read_bytes() for path in (*folder.iterdir(), *modules) if path.is_file()}
     files = {path.name: path.read_bytes() for path in (site / lesson.folder).iterdir()}
     assert given == {name: text for name, text in files.items() if not name.endswith((".html", ".png"))}
 
