@@ -1,4 +1,4 @@
-"""Python's parser, for one thread at a time.
+"""Python's parser, for one thread at a time, and what a piece of code needs of others.
 
 In CPython 3.11 two threads that parse at once may end in a SystemError ("AST constructor recursion depth
 mismatch"): all of an interpreter count in one place how deep they are.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from symtable import SymbolTable, symtable
 from threading import RLock
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 _one_at_a_time = RLock()
 
 
@@ -49,6 +50,25 @@ def global_names(source: str) -> tuple[set[str], set[str], set[str]]:
                 if symbol.is_assigned() or symbol.is_imported():
                     (binds if table is top else changed).add(symbol.get_name())
     return loads, binds, changed
+
+
+def reached(start: Iterable[T], leads_to: Callable[[T], Iterable[T]]) -> list[T]:
+    """List the parts of `start` and all that they lead to: each once, and behind what it needs itself.
+
+    With `global_names`, `leads_to` gives the cells that bind what a cell looks up. It is called once a part.
+    """
+    found, known = list[T](), set[T]()
+    parts, waiting = list[T](), [iter(start)]  # those on the way, and of each what it leads to
+    while waiting:
+        following = next((part for part in waiting[-1] if part not in known), None)
+        if following is not None:
+            known.add(following)
+            parts.append(following)
+            waiting.append(iter(leads_to(following)))
+        else:
+            waiting.pop()
+            found += [parts.pop()] if parts else []
+    return found
 
 
 def _tables(table: SymbolTable) -> Iterator[SymbolTable]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
 from nbjudge.errors import CourseError
-from nbjudge.parsing import source_of
+from nbjudge.parsing import reached, source_of
 from nbjudge.values.kinds import KINDS, change_leaves
 from nbjudge.values.obstacles import why_it_cannot_travel
 from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in
@@ -235,40 +235,31 @@ def as_kernel_code(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
 
 
 def _program(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
-    """The source of a function and of all it needs, and the constants that this uses."""
-    parts: dict[str, str] = {}
-    constants: dict[str, Any] = {}
-    _gather(function, parts, constants)
-    return "\n".join(parts.values()), constants
+    """The source of a function and of all that it uses of its own checks, and the constants of these."""
+    imports, constants = set[str](), dict[str, Any]()
 
-
-def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> None:
-    """Put the source of a function or class into `parts`, behind that of what it uses of its own checks."""
-    name = thing.__name__
-    if name in parts:
-        return
-    parts[name] = ""  # it may call itself
-    source = source_of(thing)
-    module_names = vars(sys.modules[thing.__module__])
-    for used in sorted(names_in(compile_for_kernel(source)) & module_names.keys()):
-        value = module_names[used]
-        if isinstance(value, ModuleType):
-            if all(kind.names.get(used) != value.__name__ for kind in KINDS):
-                parts[f"import {used}"] = f"import {value.__name__} as {used}"
-        elif isinstance(value, (type, FunctionType)):
-            if _package(value) == _package(thing):
-                _gather(value, parts, constants)
+    def leads_to(thing: Any) -> Iterator[Any]:
+        module_names = vars(sys.modules[thing.__module__])
+        for used in sorted(names_in(compile_for_kernel(source_of(thing))) & module_names.keys()):
+            value = module_names[used]
+            if isinstance(value, ModuleType):
+                if all(kind.names.get(used) != value.__name__ for kind in KINDS):
+                    imports.add(f"import {value.__name__} as {used}")
+            elif isinstance(value, (type, FunctionType)):
+                if _package(value) == _package(thing):
+                    yield value
+                else:
+                    imports.add(f"from {value.__module__} import {value.__name__} as {used}")
+            elif isinstance(value, PLAIN) and not why_it_cannot_travel(value):
+                constants[used] = value
             else:
-                parts[f"import {used}"] = f"from {value.__module__} import {value.__name__} as {used}"
-        elif isinstance(value, PLAIN) and not why_it_cannot_travel(value):
-            constants[used] = value
-        else:
-            raise CourseError(
-                f"{name}, which is to run in a kernel, uses {used}, a {type(value).__name__} that cannot "
-                "come along: hand it over as an argument."
-            )
-    del parts[name]  # behind what it needs
-    parts[name] = source
+                raise CourseError(
+                    f"{thing.__name__}, which is to run in a kernel, uses {used}, a {type(value).__name__} "
+                    "that cannot come along: hand it over as an argument."
+                )
+
+    parts = reached([function], leads_to)
+    return "\n".join([*sorted(imports), *map(source_of, parts)]), constants
 
 
 def _package(thing: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_written_by_student, record_answer
-from nbjudge.parsing import parsed
+from nbjudge.parsing import parsed, reached
 
 LONGEST_PARSED = 20_000  # characters; some longer code takes Python's parser gigabytes
 WORD = re.compile(r"[^\W\d]\w*")
@@ -86,22 +86,16 @@ def _counted(read: Sequence[_Cell], part: int, exercise: str) -> set[int]:
     The course's cells are the same for everybody, but their functions lead to further cells of the student's.
     Each cell and each word is looked at once.
     """
-    counted = {
-        index
-        for index, cell in enumerate(read)
-        if cell.by_student and (index >= part or not cell.only_defines)
-    }
     defining: dict[str, list[int]] = defaultdict(list)
     for index, cell in enumerate(read):
         for name in cell.defines:
             defining[name].append(index)
-    waiting = [exercise, *(word for index in counted for word in read[index].words)]
-    while waiting:
-        for index in defining.pop(waiting.pop(), ()):
-            if index not in counted:
-                counted.add(index)
-                waiting += read[index].words
-    return counted
+    start = [i for i, cell in enumerate(read) if cell.by_student and (i >= part or not cell.only_defines)]
+
+    def leads_to(index: int) -> list[int]:
+        return [other for word in read[index].words for other in defining.pop(word, ())]
+
+    return set(reached([*start, *defining.pop(exercise, ())], leads_to))
 
 
 def _read(source: str, by_student: bool) -> _Cell:
