@@ -24,22 +24,14 @@ Why = Literal["new", "changed", "again"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do: students with the reason, and how many are graded already.
-
-    Attributes
-    ----------
-    outdated
-        How many of these were graded before their assignment changed.
-    changed
-        What has changed of it, by path.
-    """
+    """What there is to do: students with the reason, and how many are graded already."""
 
     folders: CourseFolders
     assignment: str
     todo: dict[str, Why]
     unchanged: int
-    outdated: int = 0
-    changed: frozenset[str] = frozenset()
+    outdated: int = 0  # how many of these were graded before their assignment changed
+    changed: frozenset[str] = frozenset()  # what has changed of it, by path
 
     @property
     def warning(self) -> str:

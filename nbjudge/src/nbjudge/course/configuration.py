@@ -106,24 +106,10 @@ def _last_word(preprocessor: Any) -> str:
 
 
 def read_config(root: Path) -> Config:
-    """Read the settings of a course, as nbgrader itself would read them.
+    """Read the settings of a course, as nbgrader itself would read them: all files merged.
 
-    Parameters
-    ----------
-    root
-        The folder of the course.
-
-    Returns
-    -------
-    traitlets.config.Config
-        All files merged; empty where no file sets anything.
-
-    Raises
-    ------
-    CourseError
-        If a file does not load.
-    SettingsError
-        If it sets an option of nbjudge that does not exist, or a value that does not fit.
+    Raises CourseError if a file does not load, and SettingsError if it sets an option of nbjudge that
+    does not exist, or a value that does not fit.
     """
     config = Config()
     for _, settings in config_files(root):

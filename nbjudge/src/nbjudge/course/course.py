@@ -104,15 +104,7 @@ class Course:
 
 @dataclass(frozen=True)
 class AssignmentSummary:
-    """What a grading run has to know of a sound assignment before it gives a notebook to a worker.
-
-    Parameters
-    ----------
-    limits
-        `Assignment.limits`.
-    judged_cells
-        `Assignment.judged_cells`.
-    """
+    """What a grading run has to know of a sound assignment before it gives a notebook to a worker."""
 
     limits: Limits | None
     judged_cells: dict[str, tuple[str, float]]

@@ -17,22 +17,10 @@ LENGTH = 16  # of the hexadecimal digits; no one gains by two that are equal
 
 
 def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[str, str]:
-    """Digests of what the points of a notebook depend on besides the submission.
+    """Digests of what the points of a notebook depend on besides the submission, by path in the course.
 
-    Parameters
-    ----------
-    root
-        The folder of the course.
-    source
-        The source notebook; its outputs do not count.
-    checks
-        The files and folders of its checks.
-
-    Returns
-    -------
-    dict
-        By path in the course: the source notebook, each file of checks, and, under the name of their folder,
-        the files beside the notebook.
+    That is the source notebook without its outputs, each file of checks, and, under the name of their
+    folder, the files beside the notebook.
     """
     cells = [(c.cell_type, c.source, dict(c.marks), list(c.tags)) for c in read_plain_cells(source)]
     contents = {source: json.dumps(cells, sort_keys=True).encode()}

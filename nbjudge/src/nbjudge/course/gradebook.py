@@ -148,26 +148,9 @@ def course_directory(root: Path, config: Config | None = None) -> CourseDirector
 
 
 def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = None) -> str | None:
-    """Why an assignment cannot be graded: its notebooks are not in the gradebook.
+    """Say with which command an assignment gets into the gradebook; None if all its notebooks are there.
 
-    Parameters
-    ----------
-    folders : CourseFolders
-        The course's.
-    assignment : str
-        The name of an assignment that has source notebooks.
-    config : traitlets.config.Config, optional
-        The course's configuration; read from its files by default.
-
-    Returns
-    -------
-    str or None
-        A sentence with the command to run, `c.RunAndJudge.build_command`; None if all notebooks are there.
-
-    Raises
-    ------
-    CourseError
-        If the gradebook's database cannot be reached or read.
+    Raises CourseError if the gradebook's database cannot be reached or read.
     """
     config = read_config(folders.root) if config is None else config
     url = gradebook_url(folders.root, config)
@@ -196,23 +179,9 @@ def build_command(config: Config, assignment: str, options: str = "") -> str:
 def other_cells_reason(
     folders: CourseFolders, assignment: str, notebook: str, form: NotebookNode, config: Config
 ) -> str | None:
-    """Why nbgrader cannot record grades: the gradebook has other cells than the source, or other points.
+    """Say what differs where the gradebook has other cells or points than the notebook as it is graded.
 
-    Parameters
-    ----------
-    folders
-        The course's.
-    assignment, notebook
-        The names of an assignment that the gradebook has, and of its notebook.
-    form
-        The notebook as it is graded.
-    config
-        The course's configuration.
-
-    Returns
-    -------
-    str or None
-        What differs and what to do about it, in sentences; None if nothing does.
+    nbgrader could not record the grades then. None if nothing differs.
     """
     url = gradebook_url(folders.root, config)
     recorded = {

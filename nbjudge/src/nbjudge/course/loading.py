@@ -63,23 +63,7 @@ class PlainCell:
 
 
 def read_plain_cells(path: Path) -> list[PlainCell]:
-    """The cells of a notebook of the course's own.
-
-    Parameters
-    ----------
-    path : Path
-        The notebook, in any format that nbformat can read.
-
-    Returns
-    -------
-    list of PlainCell
-        Text and code cells in their order.
-
-    Raises
-    ------
-    CourseError
-        If the file cannot be read as a notebook.
-    """
+    """The cells of a notebook of the course's own, in any format; raises CourseError if the file is none."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         cells = notebook["cells"] if notebook["nbformat"] == 4 else None
@@ -119,18 +103,10 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def as_python(source: str) -> str:
-    """The code of a cell without IPython's own syntax.
+    """The code of a cell without IPython's own syntax; what is no Python either way stays as it is.
 
-    Parameters
-    ----------
-    source : str
-        A code cell. `%matplotlib inline`, `!ls` and `help?` become calls of `get_ipython()`, which
-        `kernel_names` provides and which do nothing. A cell of another language (`%%bash`) becomes empty.
-
-    Returns
-    -------
-    str
-        Python, or what is no Python either way: its parser says where.
+    `%matplotlib inline`, `!ls` and `help?` become calls of `get_ipython()`, which `kernel_names` provides
+    and which do nothing. A cell of another language (`%%bash`) becomes empty.
     """
     try:
         parsed(source)

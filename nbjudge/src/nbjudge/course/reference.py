@@ -44,14 +44,8 @@ class _StoppedError(Exception):
 class Notebook:
     """A notebook whose answers are references.
 
-    Parameters
-    ----------
-    path : Path
-        The notebook.
-    folder : Path
-        Where its cells run: the folder with the data files and modules that it uses.
-    advice : str
-        A sentence for errors: what to do after the author has changed a cell.
+    Its cells run in `folder`, which has the data files and modules that they use. `advice` is a sentence
+    for errors: what to do after the author has changed a cell.
     """
 
     def __init__(self, path: Path, folder: Path, advice: str = "") -> None:
@@ -60,27 +54,12 @@ class Notebook:
         self._statements, self._unreadable = statements_of(self._cells, str(path))
 
     def load(self, name: str, called_in: Collection[str] = ()) -> Any:
-        """An answer, as it is when the notebook has run as far as its graded cell.
+        """An answer, as it is when the notebook has run as far as the last of the graded cells `called_in`.
 
-        Only the statements run that the answer depends on. If one of them fails, all earlier cells run, as
-        they do for a student, because one may have had an effect that no name shows.
-
-        Parameters
-        ----------
-        name : str
-            The function or class that is the answer.
-        called_in : collection of str
-            The ids, for nbgrader, of the graded cells that decide its points.
-
-        Returns
-        -------
-        object
-            The function or class.
-
-        Raises
-        ------
-        CourseError
-            If a cell that it needs fails or no cell defines it; the sentence names the cell and the cause.
+        Only the statements run that the answer depends on. If one of them fails, all earlier cells run,
+        as they do for a student, because one may have had an effect that no name shows. Raises
+        CourseError, which names the cell and the cause, if a cell that it needs fails or no cell defines
+        it.
         """
         needed = needed_statements(self._statements, {name}, self._end(called_in))
         last = max((each.position for each in needed), default=len(self._cells))
@@ -103,26 +82,10 @@ class Notebook:
     def values(
         self, wanted: Mapping[str, Collection[str]], called_in: Mapping[str, Collection[str]]
     ) -> dict[str, dict[str, Any]]:
-        """The values of names at the graded cell of each variable that is an answer.
+        """Copies of the `wanted` names of each variable that is an answer, at the last of its graded cells.
 
-        The notebook runs once, and all its cells up to there run: what they draw, they draw in their order.
-
-        Parameters
-        ----------
-        wanted : mapping
-            By the variable, the names.
-        called_in : mapping
-            By the variable, the ids of its graded cells.
-
-        Returns
-        -------
-        dict
-            By the variable, a dict of copies by name.
-
-        Raises
-        ------
-        CourseError
-            If a cell that they need fails or no cell defines a name in time.
+        The notebook runs once, and all its cells up to there run: what they draw, they draw in their
+        order. Raises CourseError if a cell that they need fails or no cell defines a name in time.
         """
         ends = {answer: self._end(called_in[answer]) for answer in wanted}
         needed = set[Statement]().union(
@@ -205,18 +168,10 @@ def _may_run(statement: Statement, needed: Collection[Statement]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """One statement at the top level of a cell: what it does with the notebook's names.
+    """One statement at the top level of a cell, the `position`-th: what it does with the notebook's names.
 
-    Parameters
-    ----------
-    cell : loading.PlainCell
-        The cell, the `position`-th of its notebook.
-    reads, binds : frozenset of str
-        The notebook's names that it looks up, in functions and classes too, and those that it gives a value.
-    changes : frozenset of str
-        The names whose values it changes: `table["x"] = 1`, `words.append("a")`, `np.random.seed(0)`.
-    is_import, imports_all : bool
-        Whether it is an import, and one of whatever names a module has.
+    It `reads` names, in functions and classes too, and `binds` others. It `changes` the values of some:
+    `table["x"] = 1`, `words.append("a")`, `np.random.seed(0)`.
     """
 
     cell: loading.PlainCell
@@ -234,14 +189,8 @@ def statements_of(
 ) -> tuple[list[Statement], list[tuple[loading.PlainCell, SyntaxError]]]:
     """The statements of all code cells but those left out of grading, in the notebook's order.
 
-    The cells that no Python could be read from come besides, each with the reason.
-
-    Parameters
-    ----------
-    cells : sequence of loading.PlainCell
-        The notebook's cells.
-    file : str
-        What tracebacks call the notebook; each cell's name is put behind it.
+    The cells that no Python could be read from come besides, each with the reason. Tracebacks name the
+    `file`.
     """
     statements, unreadable, flags = list[Statement](), list[tuple[loading.PlainCell, SyntaxError]](), 0
     for position, cell in enumerate(cells):
@@ -262,17 +211,10 @@ def statements_of(
 
 
 def needed_statements(statements: Sequence[Statement], names: Collection[str], until: int) -> set[Statement]:
-    """The statements that these names depend on, directly or through others.
+    """The statements that the names of answers depend on, directly or through others.
 
-    Parameters
-    ----------
-    statements : sequence of Statement
-        The notebook's.
-    names : collection of str
-        The names of answers.
-    until : int
-        The position of the cell at which the answers are called: what a later cell binds again is not what
-        they see. A name that only later cells bind is taken from there.
+    The answers are called at the cell `until`: what a later cell binds again is not what they see. A name
+    that only later cells bind is taken from there.
     """
     bound = {name for each in statements if each.position <= until for name in each.binds}
     modules = {name for each in statements if each.is_import for name in each.binds}

@@ -60,32 +60,8 @@ def grade(
     """Run a notebook in a kernel of its own, judge its exercises, and write the verdicts into its cells.
 
     A test without a `check` is run like any other cell; nbgrader reads its points from the outputs. The
-    verdicts are written only after the kernel has ended, so that nothing it sends can reach one.
-
-    Parameters
-    ----------
-    notebook
-        The merged notebook; its cells are changed in place.
-    assignment
-        The assignment's notebook, with its checks and its reference answers.
-    folder
-        The kernel's working folder.
-    seed
-        What the inputs of all exercises are drawn from.
-    environment
-        Which kernel runs the notebook, and within which limits.
-    costs
-        Takes up what it costs.
-
-    Returns
-    -------
-    list of Verdict
-        One for each cell that calls `check`, in the order of the notebook.
-
-    Raises
-    ------
-    SandboxError
-        If no kernel can be started.
+    verdicts are written only after the kernel has ended, so that nothing it sends can reach one. Raises
+    SandboxError if no kernel can be started.
     """
     judged = list[tuple[NotebookNode, Verdict, Status]]()
     written = list[NotebookNode]()  # the cells of the student's that have run
@@ -122,12 +98,7 @@ def grade(
 class AnswerCalls:
     """Calls the answer to one exercise, and records what became of each call.
 
-    Parameters
-    ----------
-    call
-        Calls the answer in the student's kernel.
-    cell
-        The answer's own cell, after it ran: it may explain why there is no answer to call.
+    The answer's own cell, after it ran, may explain why there is no answer to call.
     """
 
     def __init__(self, call: AnswerCaller, cell: NotebookNode | None = None) -> None:

@@ -100,23 +100,8 @@ def environment_of(
 def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
     """Run a notebook, judge its answers, and write the verdicts into it.
 
-    Parameters
-    ----------
-    job
-        The notebook and what belongs to it.
-    assignment
-        The assignment's notebook, with its checks and its reference answers.
-
-    Returns
-    -------
-    GradingResult
-        The graded notebook. If no kernel starts with the student's files, every exercise has 0 points and
-        `warning` says why.
-
-    Raises
-    ------
-    NoKernelError
-        If no kernel starts without the student's files either.
+    If no kernel starts with the student's files, every exercise has 0 points and `warning` says why.
+    Raises NoKernelError if none starts without them either.
     """
     started, costs = time.monotonic(), Costs()
     costs.counts["notebooks"] += 1
@@ -169,24 +154,9 @@ def _check_that_kernels_start(environment: KernelEnvironment, assignment: Assign
 def submission_seed(root: Path, student: str, notebook: NotebookNode, files: Mapping[str, bytes]) -> int:
     """Return the seed of a submission: the same each time that it is graded, and another for other code.
 
-    The seed depends on all submitted code and files that reach the kernel, and on a key that only the course
-    has. So students cannot predict the inputs, nor get inputs again that feedback has shown, with other code.
-
-    Parameters
-    ----------
-    root
-        The course's folder, which holds the key; it is made if it does not exist.
-    student
-        The student's id.
-    notebook
-        The merged notebook.
-    files
-        The student's own files, by path.
-
-    Raises
-    ------
-    CourseError
-        If the file of the key is empty.
+    The seed depends on all submitted code and files that reach the kernel, and on a key that only the
+    course has. So students cannot predict the inputs, nor get inputs again that feedback has shown, with
+    other code. Raises CourseError if the file of the key is empty.
     """
     digest = hmac.new(_course_key(root), digestmod=hashlib.sha256)
     for part in _parts(student, notebook, files):

@@ -29,25 +29,9 @@ NO_SANDBOX = (
 def prepare(course: Course, settings: GradingSettings) -> list[str]:
     """Refuse to grade where student code could not be run, or could read what it must not.
 
-    Parameters
-    ----------
-    course
-        The course.
-    settings
-        The options of this run, with the whole configuration that they are from.
-
-    Returns
-    -------
-    list of str
-        What the person who grades should know, one or two sentences each.
-
-    Raises
-    ------
-    SandboxError
-        If there is no sandbox on this machine and the course requires one.
-    CourseError
-        If the sandbox would show the course, its exchange or its settings to students, or if an option
-        differs from what the tutor reads.
+    Returns what the person who grades should know, in sentences. Raises SandboxError if there is no
+    sandbox on this machine and the course requires one; CourseError if it would show the course, its
+    exchange or its settings to students, or if an option differs from what the tutor reads.
     """
     _refuse_other_changed_arguments(course, settings)
     reason = refusal() if settings.sandbox else None

@@ -60,27 +60,8 @@ NOT_RUN = "The notebook “{notebook}”: its own solution could not be run ({re
 def check_solution(assignment: Assignment, settings: GradingSettings, execute: Executor) -> list[str]:
     """Grade an assignment's own solution, unless the same one had all its points today.
 
-    Parameters
-    ----------
-    assignment
-        The assignment's notebook.
-    settings
-        The options of this run, with the whole configuration that they are from.
-    execute
-        Runs the notebook.
-
-    Returns
-    -------
-    list of str
-        Warnings, which are the same for the whole class.
-
-    Raises
-    ------
-    BrokenAssignmentError
-        If a cell that students are given fails and the solution loses points, unless
-        `grade_despite_failing_cells` is set.
-    NoKernelError
-        If no kernel starts.
+    Returns warnings, which are the same for the whole class. Raises BrokenAssignmentError if a cell that
+    students are given fails and the solution loses points, unless `grade_despite_failing_cells` is set.
     """
     job = solution_job(assignment, settings)
     # Tests may depend on the date. What is wrong is looked for each time: it may be in no file.

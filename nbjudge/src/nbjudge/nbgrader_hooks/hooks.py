@@ -59,17 +59,7 @@ NOT_TAKEN_BACK = "%s: its grading stopped, and the gradebook may show 0 for it u
 def prepare_run(converter: Any, config: Any) -> None:
     """Refuse what cannot be graded, start the sandbox, and tell nbgrader which submissions to grade.
 
-    Parameters
-    ----------
-    converter
-        nbgrader's `Autograde`.
-    config
-        The configuration of the run.
-
-    Raises
-    ------
-    GradingStoppedError
-        If no submission can be graded; the message says why.
+    Raises GradingStoppedError, which says why, if no submission can be graded.
     """
     coursedir = converter.coursedir
     course = course_of(coursedir)

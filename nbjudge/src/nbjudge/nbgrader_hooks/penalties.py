@@ -16,19 +16,7 @@ from nbjudge.course.configuration import has_late_penalties
 def update_penalties(config: Config, coursedir: Any, log: Any) -> list[str]:
     """Have nbgrader's plugin decide again on the submissions that are late, or were.
 
-    Parameters
-    ----------
-    config
-        The configuration of the course.
-    coursedir
-        nbgrader's `CourseDirectory` of an assignment, whose due date or extensions may have been moved.
-    log
-        Where the plugin writes.
-
-    Returns
-    -------
-    list of str
-        The students whose penalty has changed.
+    Returns the students whose penalty has changed, because a due date or an extension was moved.
     """
     if not has_late_penalties(config):
         return []

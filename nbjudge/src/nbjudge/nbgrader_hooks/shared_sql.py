@@ -47,13 +47,7 @@ class SQLite(SQLiteDialect_pysqlite):
 
 
 def with_shared_sql(url: str) -> str:
-    """Return the URL of the same gradebook with shared statements; a URL of another database stays as it is.
-
-    Parameters
-    ----------
-    url
-        What nbgrader opens.
-    """
+    """Return the URL of the same gradebook with shared statements; of another database as it is."""
     before, colon, place = url.partition(":")
     if before not in ("sqlite", "sqlite+pysqlite"):
         return url

@@ -64,19 +64,12 @@ LOG.addFilter(NamesOtherCommand())
 class SubmissionExporter(NotebookExporter):
     """Read submissions in any state, including those that stock nbgrader passes over.
 
-    For `Autograde.exporter_class`. A submission without the assignment's notebook is graded too: the notebook
-    may have another name, and if there is none the student is told so.
-
-    Attributes
-    ----------
-    handed_in
-        The submission that is being graded.
-    files_beside
-        Its files that are put beside the notebook while it runs.
+    For `Autograde.exporter_class`. A submission without the assignment's notebook is graded too: the
+    notebook may have another name, and if there is none the student is told so.
     """
 
-    handed_in: SubmissionFolder
-    files_beside: dict[str, bytes]
+    handed_in: SubmissionFolder  # the submission that is being graded
+    files_beside: dict[str, bytes]  # its files that are put beside the notebook while it runs
     # nbconvert validates a notebook after the last preprocessor, not after each one.
     optimistic_validation = Bool(True).tag(config=True)
 

@@ -77,26 +77,10 @@ def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence
 
 
 def apply_regrades(notebook: NotebookNode, assignment: Assignment, student: str) -> dict[str, float]:
-    """Give the points that were decided to the answers that they were decided for.
+    """Give the points that were decided to the answers of a student's graded notebook, which is changed.
 
-    Parameters
-    ----------
-    notebook
-        The graded notebook, in which each answer is recorded; it is changed.
-    assignment
-        The assignment that it belongs to.
-    student
-        Whose it is.
-
-    Returns
-    -------
-    dict
-        The points by exercise, of the exercises that a decision changed.
-
-    Raises
-    ------
-    CourseError
-        If the assignment's decisions cannot be read.
+    Returns the points by exercise, of the exercises that a decision changed. Raises CourseError if the
+    assignment's decisions cannot be read.
     """
     decisions = read_decisions(assignment.course.folders, assignment.folder)
     given = {}

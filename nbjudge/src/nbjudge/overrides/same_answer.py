@@ -44,21 +44,11 @@ def record_answers(notebook: NotebookNode, files: Mapping[str, bytes]) -> None:
 
 
 def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -> dict[str, str]:
-    """Tell which answers of a merged notebook are the same as another student's.
+    """Tell by exercise which answers of a merged notebook are the same as another student's.
 
-    Parameters
-    ----------
-    cells
-        The cells of the merged notebook.
-    files
-        The student's own files beside it, by path.
-
-    Returns
-    -------
-    dict
-        By exercise, a digest that equal answers share. It covers the student's code cells since the judged
-        cell before, the student's earlier ones, and the files. Not covered is an earlier cell that only
-        defines functions and classes, if none of their names is written in code that counts.
+    Equal answers share a digest. It covers the student's code cells since the judged cell before, the
+    student's earlier ones, and the files. Not covered is an earlier cell that only defines functions and
+    classes, if none of their names is written in code that counts.
     """
     answers: dict[str, str] = {}
     read: list[_Cell] = []

@@ -46,14 +46,9 @@ _NO_SUCH_NAME = (
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder that is opened without following a link below `base`.
+    """A folder that is opened without following a link below `base`; the base itself may be one.
 
-    Attributes
-    ----------
-    base
-        Where it starts. Links on the way to it, and the base itself, are followed.
-    inner
-        The way from there, its levels separated by "/"; none of them may be a link.
+    The levels of `inner`, the way from there, are separated by "/".
     """
 
     base: Path
@@ -75,10 +70,8 @@ class Entry:
 def entries(folder: Folder) -> Iterator[Entry]:
     """Everything in a folder, level by level and by name, up to the limits above.
 
-    Raises
-    ------
-    OSError
-        If the folder itself cannot be read; its `errno` is ELOOP if a level below the base is a link.
+    Raises OSError if the folder itself cannot be read; its `errno` is ELOOP if a level below the base is
+    a link.
     """
     seen, waiting = 0, deque([("", 0)])
     while waiting:
@@ -151,20 +144,10 @@ def write_files(content: Mapping[str, bytes], target: Path) -> None:
 
 
 def read_file(folder: Folder, path: str, largest: int) -> bytes:
-    """Read a plain file in a folder.
+    """Read a plain file in a folder. No link on the way `path` is followed.
 
-    Parameters
-    ----------
-    folder, path
-        The folder, and the way to the file from there. No link on it is followed.
-    largest
-        The most bytes that the file may have.
-
-    Raises
-    ------
-    OSError
-        If it is no plain file: a link (ELOOP), which may lead to another student's work or to the
-        solutions, or a pipe, which may never end; or if it is larger (EFBIG).
+    Raises OSError if it is no plain file: a link (ELOOP), which may lead to another student's work or to
+    the solutions, or a pipe, which may never end; or if it has more bytes than `largest` (EFBIG).
     """
     inner, _, name = path.rpartition("/")
     descriptor = _open_folder(folder, inner)

@@ -46,33 +46,15 @@ NOTEBOOK_ENDINGS = (".ipynb", ".ipynb.txt", ".ipynb.json")
 
 @dataclass(frozen=True)
 class SubmissionFolder:
-    """The folder of one submission.
-
-    Attributes
-    ----------
-    folder
-        Where it is.
-    obstacle
-        Completes the sentence "No notebook … was handed in" if there is no folder to read.
-    entries
-        What is in it, whether it was read or not.
-    notebooks
-        The content of everything that may be a notebook, by path, or why it could not be read.
-    files
-        The content of the other plain files, modules first, up to the limits on their sizes and number.
-    left_out
-        The paths of the files beyond these limits.
-    digest
-        Differs whenever a name, a kind or a content in the folder differs.
-    """
+    """The folder of one submission, with the contents by path."""
 
     folder: Folder
-    obstacle: str = ""
-    entries: tuple[Entry, ...] = ()
-    notebooks: Mapping[str, bytes | OSError] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-    digest: str = ""
+    obstacle: str = ""  # completes "No notebook … was handed in" if there is no folder to read
+    entries: tuple[Entry, ...] = ()  # whether they were read or not
+    notebooks: Mapping[str, bytes | OSError] = field(default_factory=dict)  # or why one could not be read
+    files: Mapping[str, bytes] = field(default_factory=dict)  # other plain ones up to the limits
+    left_out: tuple[str, ...] = ()  # the files beyond these limits
+    digest: str = ""  # differs whenever a name, a kind or a content in the folder differs
 
     @property
     def names(self) -> list[str]:
@@ -86,24 +68,9 @@ class SubmissionFolder:
 
 
 def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> SubmissionFolder:
-    """Read what was handed in.
+    """Read what was handed in; the assignment's `notebooks`, by file name, whatever else is there.
 
-    Parameters
-    ----------
-    folder
-        The submission's folder.
-    notebooks
-        The file names of the assignment's notebooks, which are read whatever else is there.
-
-    Returns
-    -------
-    SubmissionFolder
-        With an `obstacle` if the folder, or one it is in, is a link or no folder.
-
-    Raises
-    ------
-    OSError
-        If the grader may not read the folder, or the system fails: not the student's fault.
+    Raises OSError if the grader may not read the folder, or the system fails: not the student's fault.
     """
     try:
         found = tuple(entries(folder))
@@ -141,26 +108,12 @@ def notebook_stem(name: str) -> str:
 def files_beside(
     handed_in: SubmissionFolder, notebook: str, given: Collection[str], limit: int = ALL_EXTRA_FILES
 ) -> tuple[dict[str, bytes], str]:
-    """What is put beside a notebook of the submission while it runs.
+    """Files of the submission, by path, that are put beside a notebook of it while it runs, and a note.
 
-    Parameters
-    ----------
-    handed_in
-        The submission.
-    notebook
-        The path of the notebook that is graded. What is in its own folder is put beside it.
-    given
-        The paths of the assignment's own files, which are put there as well.
-    limit
-        The most bytes that these files may have together.
-
-    Returns
-    -------
-    files : dict
-        Content by path, without those that the assignment's files leave no place for, and without
-        nbgrader's own: they differ between students who handed in the same.
-    note : str
-        Sentences about what else is left out, such as links, which are never followed; empty if nothing is.
+    What is in the notebook's own folder is put beside it. The assignment's files (`given`) leave no place
+    for some, others are beyond the `limit` of bytes or links, which are never followed: the note names
+    these. nbgrader's own files are left out too, because they differ between students who handed in the
+    same.
     """
     inner = notebook.rpartition("/")[0]
     moved = {p.removeprefix(f"{inner}/"): c for p, c in handed_in.files.items() if p.startswith(f"{inner}/")}
@@ -288,24 +241,9 @@ class OutOfReachError(Exception):
 
 
 def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
-    """Parse a notebook's file.
+    """What a notebook's file holds, without outputs; `raw` is its content, or why that could not be read.
 
-    Parameters
-    ----------
-    raw
-        Its content, or why that could not be read.
-
-    Returns
-    -------
-    dict
-        What the file holds, without outputs.
-
-    Raises
-    ------
-    UnreadableFileError
-        If it is no notebook.
-    OutOfReachError
-        If the grader could not read it.
+    Raises UnreadableFileError if it is no notebook, OutOfReachError if the grader could not read it.
     """
     if isinstance(raw, OSError):
         raise _unread(raw) from raw

@@ -67,23 +67,10 @@ def address_of(found: re.Match[str]) -> str:
 
 
 def read_pictures(text: str, attachments: Any, files: Mapping[str, bytes], folder: str) -> dict[str, Picture]:
-    """Find the pictures that a cell's text shows.
+    """The pictures that a cell's text shows, by the address in it, without those of the web.
 
-    Parameters
-    ----------
-    text
-        The cell's text.
-    attachments
-        The cell's attachments, in whatever form they were handed in.
-    files
-        The files that were handed in, by path.
-    folder
-        The path of the notebook's folder among them.
-
-    Returns
-    -------
-    dict
-        Pictures by the address in the text, without those of the web.
+    `files` are those that were handed in, and `folder` is the notebook's among them. The `attachments`
+    are in whatever form they were handed in.
     """
     pictures = {}
     # Decoded once, by whatever address the text calls them.

@@ -65,29 +65,12 @@ def read_submission(
 ) -> Submission:
     """Find the notebook that a student worked in, and read it.
 
-    Parameters
-    ----------
-    handed_in
-        What is in the folder of the submission.
-    name
-        The file name of the assignment's notebook.
-    answers
-        The notebook's answer cells as they were released, by grade id.
-    contents
-        The `contents_of` all notebooks of the assignment, by file name. A file that names one of them is
-        taken for no other, because notebooks of one course often share the ids of their cells. A file that
-        names none is the notebook that it has most of; where two are equal, the one that is missing.
-
-    Returns
-    -------
-    Submission
-        The file of that name, if an answer in it differs from what was released. Otherwise another notebook
-        in the folder, or in a folder in it, in which an answer does.
-
-    Raises
-    ------
-    OutOfReachError
-        If the grader may not read a notebook.
+    It is the file called `name` if an answer in it differs from the released `answers`. Otherwise it is
+    another notebook in the folder, or in a folder in it, in which an answer does. `contents` has the
+    `contents_of` all notebooks of the assignment: a file that names one of them is taken for no other,
+    because notebooks of one course often share the ids of their cells. A file that names none is the
+    notebook that it has most of; where two are equal, the one that is missing. Raises OutOfReachError if
+    the grader may not read a notebook.
     """
     if handed_in.obstacle:
         return Submission(reason=f"{_missing(name)}{handed_in.obstacle}.")
