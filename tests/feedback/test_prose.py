@@ -7,7 +7,8 @@ from feedback_pages import ALL, FETCHES, SCRIPTS, Seen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbjudge.feedback.prose import LONGEST_FORMULA, LONGEST_PROSE, as_html, as_mathml
+from nbjudge.feedback.prose import LONGEST_PROSE, as_html, as_mathml
+from nbjudge.mathml import LONGEST_FORMULA
 
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 PIXEL = base64.b64encode(b"no picture, but bytes").decode()

@@ -10,18 +10,16 @@ import base64
 import html
 import re
 import secrets
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 import nh3
-from latex2mathml.converter import Converter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-ALLOWED = tomllib.loads(Path(__file__).with_name("allowed_markup.toml").read_text("utf-8"))
+from nbjudge.mathml import ALLOWED, mathml
+
 # Characters of one cell, and of a notebook: readers of markdown are slow on text that is made for it.
 LONGEST_PROSE = 20_000
 MOST_PROSE = 400_000
@@ -119,61 +117,9 @@ class _Prose(IPythonRenderer):
         return str(super().image(text, url, title))
 
 
-# Formulas as MathML, which browsers draw themselves: no script, no fonts from elsewhere. A formula may be a
-# student's. So only harmless elements and attributes of what the converter makes are kept, with small lengths
-# (TeX has `\href`, `\style` and `\raise`). Whatever it cannot make is shown as TeX. nh3 cannot do this: it
-# reads MathML as HTML and loses the sign of `\mathrel{+}`, and it cannot tell the slash of `\not` from other
-# padding.
-
-LONGEST_FORMULA = 4_000  # characters; the longest of the assignments has 300
-# A macro may call itself, or grow without end.
-MACROS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\let")
-ELEMENTS = frozenset(ALLOWED["mathml"]["elements"].split())
-ATTRIBUTES = {
-    name: re.compile(values)
-    for names, values in ALLOWED["mathml"]["attributes"].items()
-    for name in names.split()
-}
-SPACES: dict[str, str] = ALLOWED["mathml"]["spaces"]
-SLASH = "\N{BIG SOLIDUS}"
-
-
 def as_mathml(tex: str, *, block: bool = False) -> str:
     """MathML markup for a formula, or the TeX itself as code where it cannot be converted."""
-    if len(tex) > LONGEST_FORMULA or any(macro in tex for macro in MACROS):
-        return _as_code(tex)
     try:
-        known = tex.replace("{aligned}", "{split}")  # the same table, under the name the converter knows
-        element = Converter(display="block" if block else "inline").convert_to_element(known)
-        return tostring(_harmless(element), encoding="unicode")
-    except Exception:  # whatever a student typed between two dollars; the converter raises many kinds
-        return _as_code(tex)
-
-
-def _as_code(tex: str) -> str:
-    return f"<code>{html.escape(tex)}</code>"
-
-
-def _harmless(element: Element) -> Element:
-    """A copy with the elements and attributes that only show; the converter's entities become letters."""
-    copy = Element("math")
-    _fill(copy, element)
-    return copy
-
-
-def _fill(copy: Element, element: Element) -> None:
-    for name, value in element.attrib.items():
-        if name in ATTRIBUTES and (value in SPACES or ATTRIBUTES[name].fullmatch(value)):
-            copy.set(name, SPACES.get(value, value))
-    copy.text = html.unescape(element.text or "").replace("\\_", "_")
-    if "\\" in copy.text:  # a command that the converter does not know, and leaves unchanged
-        raise ValueError(copy.text)
-    for child in element:
-        is_drawn = child.tag in ELEMENTS or _is_slash(child)
-        inner = SubElement(copy, child.tag if is_drawn else "mrow")
-        _fill(inner, child)
-
-
-def _is_slash(element: Element) -> bool:
-    r"""Whether it is what `\not` draws over the next sign; other padding could overlap the page."""
-    return element.tag == "mpadded" and html.unescape("".join(element.itertext())) == SLASH
+        return mathml(tex, block=block)
+    except ValueError:
+        return f"<code>{html.escape(tex)}</code>"
