@@ -15,7 +15,7 @@ help:
 	@echo "make bundle  the zip that students get, looked through for leaks, in dist/"
 	@echo "             with TUTOR=measured it brings a tutor that says what is wrong"
 	@echo "make site    the lessons as pages for the web, in _site/"
-	@echo "make bench   how fast it is: the figures of benchmarks/README.md; 75 minutes on two idle cores"
+	@echo "make bench   how fast it is: the figures of benchmarks/README.md; an hour on two idle cores"
 	@echo "make check   lint, types, unit tests; two minutes"
 	@echo "make test    the same, build check, all solution notebooks, one test of each integration; nine minutes"
 	@echo "make test-integration  the other tests with kernels, sandboxes, browsers and servers; up to an hour"
@@ -40,13 +40,12 @@ site: $(ready)
 # Ratios, to be measured where nothing else runs; see benchmarks/README.md.
 bench_lessons := 01_dot_product 02_scaling 08_text_classifier 11_flash 13_real_model
 bench: $(ready) bubblewrap chromium
-	@echo "Seven programs, on two idle cores about 4, 1, 5, 19, 15, 13 and 15 minutes."
+	@echo "Four programs, on two idle cores about 4, 1, 39 and 15 minutes."
 	@$(bin)/python benchmarks/session.py --rounds 2 --lesson $(bench_lessons)
 	@$(bin)/python benchmarks/tutor.py
-	@$(bin)/python benchmarks/other_course.py
-	@$(bin)/python benchmarks/lessons.py
-	@$(bin)/python benchmarks/class.py --stock-students 9
-	@$(bin)/python benchmarks/grading.py --students 12
+	@$(bin)/python benchmarks/class.py other
+	@$(bin)/python benchmarks/class.py lessons
+	@$(bin)/python benchmarks/class.py lesson --by-stock 9
 	@$(bin)/python benchmarks/scale.py
 
 # The tests in three parts. A test marked `integration` starts programs (kernels, sandboxes, browsers, builds);

@@ -1,129 +1,176 @@
-"""How fast a class is graded on two cores: nbgrader's command, ours, the bare limit, one Dask worker and two.
-
-    .venv/bin/python benchmarks/class.py [--students 60] [--stock-students 12] [--figure-only]
+"""How fast classes are graded on two cores.
 
 - stock: `nbgrader autograde` without the plug-in; the hidden regions call `check` in the kernel.
 - ours: `attention-lab grade --workers 2`.
 - limit: the cells that ours runs, in forks of two warm Python processes, and no more.
-- limit of 1: the same with one process. What the limit gains from the second one is what two
-  workers can gain on this machine, whose cores may be two halves of one.
+- limit of 1: the same with one process. What the limit gains from the second one is what two workers can
+  gain on this machine, whose cores may be two halves of one.
 - cluster of 1, of 2: `attention-lab grade --scheduler` with one Dask worker, and with two.
 
-The class, which has everything right in ways of its own, is cut into blocks; each block goes through
-every grader in turn, so that whatever else slows the machine hits all alike. A grader is started
-again for each block. Its start (until the first notebook is done, less what a notebook takes) is
-measured apart and counted once for the class, as one command would have it.
+The class, which has everything right in ways of its own, is cut into blocks; each block goes through every
+grader in turn, so that whatever else slows the machine hits all alike. A grader is started again for each
+block. Its start (until the first notebook is done, less what a notebook takes) is measured apart and counted
+once for the class, as one command would have it.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
+import shutil
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
+import other_course
 import results
-from class_blocks import (
-    CORES,
-    LIMIT,
-    LIMIT_OF_ONE,
-    ONE,
-    OURS,
-    RUNS,
-    STOCK,
-    TWO,
-    ClassSize,
-    class_figures,
-    measure,
-)
-from class_figure import draw
-from courses import ROOT, lesson_named
-from rich.console import Console
-from rich.table import Table
+import typer
+from class_runs import CORES, NBJUDGE, OURS, RUNS, STOCK, measure, run_ours, run_stock, table_of
+from courses import ROOT, hand_in, in_course, lesson_named, new_course, right_class
 
-RATIOS = {
-    (STOCK, OURS): "at least 20",
-    (OURS, LIMIT): "at most 2",
-    (ONE, TWO): "at least 1.8",
-    (LIMIT_OF_ONE, LIMIT): "",
+from nbjudge.course.course import Course
+
+app = typer.Typer(add_completion=False, help=__doc__, rich_markup_mode="markdown")
+RESULTS, FIGURE = results.FOLDER / "class.json", ROOT / "docs" / "images" / "class.svg"
+CLASS = 60
+Students = Annotated[int, typer.Option(min=2, help="The size of the class.")]
+ByStock = Annotated[int | None, typer.Option(help="How many of them stock grades; all by default.")]
+Blocks = Annotated[int, typer.Option(min=1, help="How many blocks the class is cut into.")]
+Output = Annotated[Path, typer.Option(help="Where the results go.")]
+LABELS = {
+    "stock": "nbgrader autograde",
+    "ours": "attention-lab grade",
+    "limit": "the cells alone, nothing judged",
+    "cluster of 1": "attention-lab grade, 1 Dask worker",
+    "cluster of 2": "attention-lab grade, 2 Dask workers",
 }
+# Told apart without colour: dark, with strokes, light.
+LOOKS: dict[str, dict[str, Any]] = {
+    "stock": {"facecolor": "#555555"},
+    "limit": {"facecolor": "white", "hatch": "////"},
+}
+LIGHT: dict[str, Any] = {"facecolor": "#9ecae1"}
 
 
-def main() -> None:
-    arguments = _arguments()
-    by_stock = arguments.students if arguments.stock_students is None else arguments.stock_students
-    size = ClassSize(arguments.students, by_stock, arguments.blocks)
+@app.command()
+def lesson(
+    name: Annotated[str, typer.Argument(help="The folder of the lesson.")] = "02_scaling",
+    students: Students = CLASS,
+    by_stock: ByStock = None,
+    blocks: Blocks = 3,
+    output: Output = RESULTS,
+    figure: Annotated[Path, typer.Option(help="Where the figure goes.")] = FIGURE,
+) -> None:
+    """Grade one lesson with every grader, and draw the figure."""
     console = results.console()
-    if not arguments.figure_only:
-        content = results.surroundings(console) | {"lesson": arguments.lesson, "students": arguments.students}
-        # On a larger machine, too, everything is measured on as many cores as the goals speak of.
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
-        with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
-            lesson = lesson_named(arguments.lesson)
-            blocks = measure(Path(folder), lesson, list(RUNS), size, console)
-        content |= {"cores_used": CORES, "graders": class_figures(blocks, arguments.students)}
-        content["ratios"] = _ratios(content["graders"])
-        _show(content, console)
-        results.write(arguments.output, content, console)
-    draw(results.read(arguments.output), arguments.figure)
-    console.print(f"Drawn: {arguments.figure}.", soft_wrap=True)
+    content = results.surroundings(console) | {"lesson": name, "students": students, "cores_used": CORES}
+    content["graders"] = _graded(name, RUNS, students, by_stock, blocks)
+    console.print(table_of(content["graders"], f"Seconds, {students} notebooks of {name}", {OURS: 20}))
+    results.write(output, content, console)
+    draw(content, figure)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--students", type=int, default=60, help="the size of the class (60)")
-    parser.add_argument(
-        "--stock-students", type=int, help="how many of them stock grades, some of each block (all)"
+@app.command("figure")
+def draw_again(source: Annotated[Path, typer.Argument()] = RESULTS, figure: Path = FIGURE) -> None:
+    """Draw the figure from earlier results."""
+    draw(results.read(source), figure)
+
+
+@app.command()
+def lessons(
+    names: Annotated[list[str] | None, typer.Argument(help="Their folders; all with an exercise.")] = None,
+    students: Students = 12,
+    by_stock: ByStock = 2,
+    output: Output = results.FOLDER / "lessons.json",
+) -> None:
+    """Grade a part of a class of each lesson, and reckon what a class of 60 takes."""
+    console = results.console()
+    content = results.surroundings(console) | {"students": CLASS, "lessons": {}}
+    with_exercises = [each.folder for each in Course(ROOT).assignments.values() if each.exercises]
+    for name in names or with_exercises:
+        graders = _graded(name, (STOCK, OURS), students, by_stock, 1)
+        for figures in graders.values():
+            work = figures["seconds"] - figures["start_up_seconds"]
+            figures["seconds"] = figures["start_up_seconds"] + work / students * CLASS
+        content["lessons"][name] = graders
+        console.print(table_of(graders, f"Seconds, a class of {CLASS} of {name}", {OURS: 10}))
+        results.write(output, content, console)
+
+
+@app.command()
+def other(
+    students: Students = CLASS, blocks: Blocks = 3, output: Output = results.FOLDER / "other_course.json"
+) -> None:
+    """Grade a NumPy and pandas course without checks, by stock, plugged in, and by `nbjudge grade`."""
+    console = results.console()
+    content = results.surroundings(console) | {"students": students}
+    runs = {STOCK: run_stock, "plugged in": run_stock, OURS: partial(run_ours, program=NBJUDGE)}
+    with TemporaryDirectory(prefix="nbjudge-benchmark-") as folder:
+        courses = {
+            name: other_course.make(Path(folder) / name.replace(" ", "_"), name != STOCK) for name in runs
+        }
+        names = [f"student_{number:03}" for number in range(students)]
+        arguments = (other_course.hand_in, names, students, blocks, console)
+        content["graders"] = measure(courses, runs, *arguments)
+    goals = {"plugged in": 4.0, OURS: 8.0}
+    console.print(table_of(content["graders"], f"Seconds, {students} notebooks of another course", goals))
+    results.write(output, content, console)
+
+
+def _graded(
+    name: str, graders: Collection[str], students: int, by_stock: int | None, blocks: int
+) -> dict[str, Any]:
+    """The figures of a class of a lesson, with a course for each grader: no one finds what another did."""
+    ours = lesson_named(name)
+    console = results.console()
+    with TemporaryDirectory(prefix="attention-lab-benchmark-") as place:
+        folder = Path(place)
+        with console.status("Making the courses and the class …"):
+            made = {grader: new_course(folder / grader, ours, grader == STOCK) for grader in (STOCK, OURS)}
+            for grader in set(graders) - made.keys():
+                shutil.copytree(folder / OURS, folder / grader)
+            courses = {grader: in_course(folder / grader, ours) for grader in graders}
+            hand_ins = right_class(made[OURS], students)
+        hand_in_block = partial(_hand_in, hand_ins)
+        arguments = (list(hand_ins), students if by_stock is None else by_stock, blocks, console)
+        return measure(courses, RUNS, hand_in_block, *arguments)
+
+
+def _hand_in(hand_ins: dict[str, Any], course: Any, students: Any) -> None:
+    hand_in(course, hand_ins, students)
+
+
+def draw(content: dict[str, Any], path: Path) -> None:
+    """Draw the results of `lesson`; the same results make the same file."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams |= {"svg.hashsalt": "attention-lab", "font.size": 10}
+    figure, axes = plt.subplots(figsize=(8, 2.9), layout="constrained")
+    graders = content["graders"]
+    names = [name for name in LABELS if name in graders]
+    for row, name in enumerate(names):
+        seconds = graders[name]["seconds"]
+        axes.barh(row, seconds, height=0.66, edgecolor="black", **LOOKS.get(name, LIGHT))
+        duration = f"{seconds:.0f} s" if seconds < 120 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+        axes.text(seconds, row, f"  {duration}", va="center")
+    axes.set_yticks(range(len(names)), [LABELS[name] for name in names])
+    axes.invert_yaxis()
+    axes.margins(x=0.16)
+    axes.set_xlabel("seconds, start included")
+    axes.set_title(
+        f"A class of {content['students']} hands in lesson {content['lesson']}, "
+        f"graded on {content['cores_used']} cores",
+        loc="left",
+        fontsize=10,
     )
-    parser.add_argument("--blocks", type=int, default=3, help="how many blocks the class is cut into (3)")
-    parser.add_argument("--lesson", default="02_scaling", help="the folder of the lesson (02_scaling)")
-    parser.add_argument(
-        "--output", type=Path, default=results.FOLDER / "class.json", help="where the results go"
-    )
-    parser.add_argument(
-        "--figure", type=Path, default=ROOT / "docs" / "images" / "class.svg", help="where the figure goes"
-    )
-    parser.add_argument("--figure-only", action="store_true", help="draw the figure from earlier results")
-    return parser.parse_args()
-
-
-def _ratios(graders: dict[str, Any]) -> list[dict[str, Any]]:
-    found = []
-    for (one, other), goal in RATIOS.items():
-        first, second = graders[one], graders[other]
-        pairs = zip(first["seconds_a_notebook"], second["seconds_a_notebook"], strict=True)
-        found.append(
-            {
-                "ratio": f"{one} / {other}",
-                "class_with_starts": first["seconds"] / second["seconds"],
-                "without_starts": results.spread([left / right for left, right in pairs]),
-                "goal": goal,
-            }
-        )
-    return found
-
-
-def _show(content: dict[str, Any], console: Console) -> None:
-    table = Table(
-        "", "start", "the class, start included", "a notebook, without: median (quartiles) of the blocks",
-        title=f"Seconds, {content['students']} notebooks of {content['lesson']} on {CORES} cores",
-    )  # fmt: skip
-    for name, figures in content["graders"].items():
-        part = f" (from {figures['graded']})" if figures["graded"] < content["students"] else ""
-        table.add_row(
-            name,
-            f"{figures['start_up_seconds']:.1f}",
-            f"{figures['seconds']:.1f}{part}",
-            results.spread(figures["seconds_a_notebook"]).show(),
-        )
-    ratios = Table("ratio", "class, starts included", "without: median (quartiles) of the blocks", "goal")
-    for each in content["ratios"]:
-        whole = f"{each['class_with_starts']:.2f}"
-        ratios.add_row(each["ratio"], whole, each["without_starts"].show(), each["goal"])
-    console.print(table)
-    console.print(ratios)
+    axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -1,30 +1,36 @@
-"""A block of a class through each grader, started again as the person who grades would start it."""
+"""A class cut into blocks, each of which goes through every grader in turn; and what that took."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import multiprocessing
+import os
 import subprocess
 import sys
-import threading
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from bare_limit import SAME_CELLS
-from contenders import environment, start
-from courses import graded_notebook
+import bare_limit
+import results
+from courses import graded_notebook, not_in_full
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
 
 from nbjudge.course.course import Assignment
 from nbjudge.record.graded_notebook import read_graded
 
+CORES = 2
 ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))
 NBJUDGE = str(Path(sys.executable).with_name("nbjudge"))
+STOCK, OURS = "stock", "ours"
 LAST_WORDS = 2000  # characters
 
 
@@ -47,61 +53,152 @@ class Block:
         return self.seconds - self.start_up
 
 
+Run = Callable[[Assignment, Sequence[str], Path], Block]
+
+
 def run_stock(lesson: Assignment, students: Sequence[str], log: Path) -> Block:
-    """nbgrader's own command in a course that knows no plug-in; `students` are those who handed in."""
+    """Grade with nbgrader's own command, which grades whoever has handed in."""
     command = [sys.executable, "-m", "nbgrader", "autograde", lesson.folder]
     seconds, moments = _run(command, lesson, students, log)
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     return Block(len(students), seconds, moments[0], median(gaps))
 
 
-def run_ours(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
-    """`attention-lab grade` on this machine."""
-    return _run_ours(ATTENTION_LAB, lesson, students, log, ["--workers", str(workers)])
-
-
-def run_nbjudge(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
-    """`nbjudge grade` on this machine, for a course that is not this one."""
-    return _run_ours(NBJUDGE, lesson, students, log, ["--workers", str(workers)])
+def run_ours(
+    lesson: Assignment,
+    students: Sequence[str],
+    log: Path,
+    program: str = ATTENTION_LAB,
+    options: Sequence[str] = ("--workers", str(CORES)),
+) -> Block:
+    """Grade with `attention-lab grade`, or with `nbjudge grade` for a course that is not this one."""
+    seconds, moments = _run([program, "grade", lesson.folder, *options], lesson, students, log)
+    took = [read_graded(graded_notebook(lesson, student)).record.seconds for student in students]
+    return Block(len(students), seconds, moments[0], median(each for each in took if each is not None))
 
 
 def run_cluster(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
-    """`attention-lab grade` with a Dask cluster that is there already, but has graded nothing yet."""
-    with _cluster(workers, log.parent) as address:
-        return _run_ours(ATTENTION_LAB, lesson, students, log, ["--scheduler", address])
+    """Grade on a Dask cluster that is there already, but has graded nothing yet."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        scheduler_port=0,
+        dashboard_address=None,
+        local_directory=str(log.parent),
+        silence_logs=logging.ERROR,  # a worker that takes its time to end
+    ) as cluster:
+        return run_ours(lesson, students, log, options=["--scheduler", cluster.scheduler_address])
 
 
-def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
-    """The bare limit in `workers` processes; the first free one takes the next notebook."""
-    waiting, took, moments = deque(students), list[float](), list[float]()
-    together = threading.Lock()
+def run_limit(lesson: Assignment, students: Sequence[str], _log: Path, workers: int) -> Block:
+    """Run the bare limit in `workers` processes; the first free one takes the next notebook."""
+    os.environ.update(environment())  # for the processes that it starts
     started = time.perf_counter()
-
-    def serve() -> None:
-        contender = start(SAME_CELLS, lesson, log)
-        try:
-            with contextlib.suppress(IndexError):
-                while True:
-                    seconds = contender.grade(waiting.popleft())
-                    with together:
-                        took.append(seconds)
-                        moments.append(time.perf_counter() - started)
-        finally:
-            contender.stop()
-
-    with ThreadPoolExecutor(workers) as threads:
-        for future in [threads.submit(serve) for _ in range(workers)]:
-            future.result()
-    return Block(len(students), time.perf_counter() - started, moments[0], median(took))
+    spawn = multiprocessing.get_context("spawn")
+    arguments = (lesson.course.root, lesson.folder)
+    with ProcessPoolExecutor(workers, spawn, bare_limit.warm_up, arguments) as pool:
+        done = as_completed([pool.submit(bare_limit.run, student) for student in students])
+        took = [(future.result(), time.perf_counter() - started) for future in done]
+        seconds = time.perf_counter() - started
+    return Block(len(students), seconds, took[0][1], median(each for each, _ in took))
 
 
-def _run_ours(
-    program: str, lesson: Assignment, students: Sequence[str], log: Path, options: list[str]
-) -> Block:
-    command = [program, "grade", lesson.folder, *options]
-    seconds, moments = _run(command, lesson, students, log)
-    took = [read_graded(graded_notebook(lesson, student)).record.seconds for student in students]
-    return Block(len(students), seconds, moments[0], median(each for each in took if each is not None))
+LIMITS: dict[str, Run] = {
+    "limit": partial(run_limit, workers=CORES),
+    "limit of 1": partial(run_limit, workers=1),
+}
+RUNS: dict[str, Run] = {
+    STOCK: run_stock,
+    OURS: run_ours,
+    **LIMITS,
+    "cluster of 1": partial(run_cluster, workers=1),
+    "cluster of 2": partial(run_cluster, workers=2),
+}
+
+
+def measure(
+    courses: dict[str, Assignment],
+    runs: dict[str, Run],
+    hand_in: Callable[[Assignment, Sequence[str]], None],
+    students: Sequence[str],
+    by_stock: int,
+    blocks: int,
+    console: Console,
+) -> dict[str, Any]:
+    """Let a class go through each grader, block by block.
+
+    Parameters
+    ----------
+    courses, runs
+        By grader: its own course, and how it is run there.
+    hand_in
+        Lets some students, and no one else, have handed in.
+    students, by_stock
+        The class, and how many of it stock grades, some of each block.
+    blocks
+        How many blocks it is cut into.
+
+    Returns
+    -------
+    dict
+        By grader: seconds of the class with one start, those of a notebook in each block, and how many were
+        graded.
+
+    Raises
+    ------
+    SystemExit
+        If a block is too small, or a grader takes points from anybody.
+    """
+    if not 1 <= blocks <= by_stock // 2 or by_stock > len(students):
+        raise SystemExit("Every block needs at least two students, for stock as well.")
+    # On a larger machine, too, everything is measured on as many cores as the goals speak of.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    taken: dict[str, list[Block]] = {name: [] for name in courses}
+    turns = [(number, name) for number in range(blocks) for name in courses]
+    for number, name in track(turns, "Grading", console=console, transient=True):
+        course = courses[name]
+        block = students[number : by_stock if runs[name] is run_stock else None : blocks]
+        hand_in(course, block)
+        taken[name].append(runs[name](course, block, course.course.root.parent / f"{name}.log"))
+        if name not in LIMITS and (missed := not_in_full(course, block)):
+            raise SystemExit(
+                f"{name} does not give all points to {len(missed)} of {len(block)} ({missed[0]} is the "
+                "first): its seconds mean nothing."
+            )
+    return {name: _figures(blocks_of, len(students)) for name, blocks_of in taken.items()}
+
+
+def _figures(blocks: list[Block], students: int) -> dict[str, Any]:
+    graded, start_up = sum(block.students for block in blocks), median(block.start_up for block in blocks)
+    work = sum(block.work for block in blocks) / graded * students
+    return {
+        "start_up_seconds": start_up,
+        "seconds": start_up + work,
+        "seconds_a_notebook": [block.work / block.students for block in blocks],
+        "graded": graded,
+    }
+
+
+def table_of(graders: dict[str, Any], title: str, goals: dict[str, float]) -> Table:
+    """Tabulate the figures of graders; `goals` are in times of stock's time."""
+    table = Table(
+        "", "start", "the class, start included", "a notebook: median (quartiles) of the blocks",
+        "times stock", "goal", title=title,
+    )  # fmt: skip
+    for name, figures in graders.items():
+        table.add_row(
+            name,
+            f"{figures['start_up_seconds']:.1f}",
+            f"{figures['seconds']:.1f}",
+            results.spread(figures["seconds_a_notebook"]).show(),
+            f"{graders[STOCK]['seconds'] / figures['seconds']:.1f}",
+            f"at least {goals[name]:g}" if name in goals else "",
+        )
+    return table
 
 
 def _run(
@@ -127,19 +224,7 @@ def _run(
     return seconds, sorted(notebook.stat().st_mtime - started for notebook in notebooks)
 
 
-@contextlib.contextmanager
-def _cluster(workers: int, folder: Path) -> Iterator[str]:
-    """A scheduler and its workers on this machine, on free ports; gives the scheduler's address."""
-    from distributed import LocalCluster
-
-    with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        scheduler_port=0,
-        dashboard_address=None,
-        local_directory=str(folder),
-        silence_logs=logging.ERROR,  # a worker that takes its time to end
-    ) as cluster:
-        yield cluster.scheduler_address
+def environment() -> dict[str, str]:
+    """One thread each, and nbgrader's helpers found by their names, which lie beside the interpreter."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -65,8 +65,10 @@ def surroundings(console: Console) -> dict[str, Any]:
 
 
 def write(path: Path, content: dict[str, Any], console: Console) -> None:
+    """Write figures with four digits behind the point."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    rounded = json.loads(json.dumps(content), parse_float=lambda number: round(float(number), 4))
+    path.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     console.print(f"Written to {path}.", soft_wrap=True)
 
 

@@ -21,8 +21,7 @@ from typing import Any
 
 import psutil
 import results
-from class_runs import ATTENTION_LAB, LAST_WORDS
-from contenders import environment
+from class_runs import ATTENTION_LAB, LAST_WORDS, environment
 from courses import graded_notebook, hand_in, lesson_named, new_course, ordinary_class
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

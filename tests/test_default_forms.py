@@ -89,8 +89,8 @@ def test_every_test_runs_in_one_of_the_make_commands():
 
 @pytest.mark.long
 def test_make_bench_runs_programs_that_start(clone):
-    programs = re.findall(r"benchmarks/\w+\.py", typed(clone, "make", "--dry-run", "bench").stdout)
-    assert len(programs) == 3
+    programs = set(re.findall(r"benchmarks/\w+\.py", typed(clone, "make", "--dry-run", "bench").stdout))
+    assert len(programs) == 4
     for program in programs:
         done = typed(clone, ".venv/bin/python", program, "--help")
-        assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+        assert done.returncode == 0 and "usage:" in done.stdout.lower(), done.stderr

@@ -46,7 +46,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
         _copy_harmless(formula, converted)
     except (
         Exception
-    ) as error:  # whatever a student typed between two dollars; the converter raises many kinds
+    ) as error:  # whatever a student typed; the converter raises many kinds
         raise ValueError(f"{tex!r} does not become MathML ({error})") from error
     return tostring(formula, encoding="unicode")
 
