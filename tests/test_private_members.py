@@ -22,7 +22,6 @@ GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 USED = {
     # Kernels of operators are exchanged for ones that note that they run: nothing else sees all routes.
     "torch._C._dispatch_library": "torch/watching.py",
-    "torch._C._dispatch_has_computed_kernel_for_dispatch_key": "torch/watching.py",
     "torch._C._dispatch_key_parse": "torch/watching.py",
     "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/watching.py",
     # Which operators of a kind the installed torch has, backward ones among them.

@@ -1,38 +1,49 @@
-"""A ready-made step is seen under whatever name it runs, and no one is accused of writing their own."""
+"""A ready-made step is seen and told, and no one is accused of writing their own."""
 
+import importlib
 import math
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import scipy.special
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from every_step import STEPS, WATCH
 from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import flex_attention
 
-from attention_lab.authoring import Case
+from attention_lab.authoring import (
+    AUTOMATIC_DIFFERENTIATION,
+    BUILDING_LAYERS,
+    FUSED_ATTENTION,
+    SOFTMAX,
+    Case,
+    Exercise,
+    case,
+)
+from nbjudge.authoring.exercise import merge_watched_calls
+from nbjudge.course.course import open_course
 from nbjudge.judge.group_result import forbidden_step
-from nbjudge.kernel.protocol import calls_for, read_reply
-from nbjudge.probe import respond
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.kernel.protocol import caller_of, calls_for
+from nbjudge.probe.watching import Recording, python_functions
+from nbjudge.torch.watching import kernels_of_operators
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning"),
 ]
+COURSE = open_course(Path(__file__).parents[2])
+STEPS = (SOFTMAX, FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS)
+WATCH = merge_watched_calls(step.watched_calls() for step in STEPS)
+ATTENTION, LAYER = "F.scaled_dot_product_attention", "nn.MultiheadAttention"
+BACKWARD = "a backward pass"
 ALIAS = torch.softmax
 FETCHED = getattr(F, "soft" + "max")
-
-
-def accused(function, *families, shape=(3, 4)):
-    """Whether a call of `function` on a table of scores ran a step of these families."""
-    scores = torch.arange(math.prod(shape), dtype=torch.float32).view(shape) / 10
-    calls = calls_for([Case((scores,))], [None])
-    (answer,) = read_reply(respond.answer_calls(function, calls, WATCH), 1).answers
-    step = forbidden_step([STEPS[family] for family in families], answer.ran)
-    assert step or answer.status == "value", f"{answer.error}: {answer.message}"
-    return step is not None
+POOL = ThreadPoolExecutor(1)
+MADE_BEFORE = nn.Linear(4, 2)
 
 
 def by_hand(scores):
@@ -40,12 +51,18 @@ def by_hand(scores):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
+def ready_made(scores):
+    return torch.softmax(scores, -1)
+
+
 def helper_of_the_student(scores):
-    return by_another_name(scores)
+    return torch.stack([F.softmax(row, dim=-1) for row in scores])
 
 
-def by_another_name(scores):
-    return [F.softmax(row, dim=-1) for row in scores][0]
+def imported_within(scores):
+    from sklearn.utils.extmath import softmax  # noqa: PLC0415
+
+    return torch.from_numpy(softmax(scores.numpy()))
 
 
 class Inside(nn.Module):
@@ -57,64 +74,18 @@ class Inside(nn.Module):
         return self.step(scores)
 
 
+class InItsBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return by_hand(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.softmax(gradient, -1)
+
+
 def scripted(expression):
-    """A scripted step: what runs is no Python of the student's."""
     return torch.jit.CompilationUnit(f"def answer(x):\n    return {expression}\n").answer
-
-
-READY_MADE = {
-    "torch.softmax": lambda x: torch.softmax(x, dim=-1),
-    "F.softmax": lambda x: F.softmax(x, dim=-1),
-    "a method": lambda x: x.softmax(-1),
-    "a module": lambda x: nn.Softmax(dim=-1)(x),
-    "a module inside a module": lambda x: Inside()(x),
-    "a module over channels": lambda x: nn.Softmax2d()(x[None, :, :, None]),
-    "an alias": lambda x: ALIAS(x, -1),
-    "fetched by a built name": lambda x: FETCHED(x, dim=-1),
-    "fetched from the tensor": lambda x: getattr(x, "soft" + "max")(-1),
-    "the unbound method": lambda x: torch.Tensor.softmax(x, -1),
-    "torch.special": lambda x: torch.special.softmax(x, -1),
-    "the operator itself": lambda x: torch.ops.aten._softmax(x, -1, False),
-    "the overload itself": lambda x: torch.ops.aten.softmax.int(x, -1),
-    "from C": lambda x: torch._C._VariableFunctions.softmax(x, -1),
-    "a student's helper": helper_of_the_student,
-    "scripted": scripted("torch.softmax(x, -1)"),
-    "vmapped": lambda x: torch.vmap(lambda row: torch.softmax(row, 0))(x),
-    "softmin": lambda x: F.softmin(-x, dim=-1),
-    "nn.Softmin": lambda x: nn.Softmin(dim=-1)(-x),
-    "log_softmax": lambda x: torch.log_softmax(x, dim=-1).exp(),
-    "nn.LogSoftmax": lambda x: nn.LogSoftmax(dim=-1)(x).exp(),
-    "cross_entropy": lambda x: torch.exp(-F.cross_entropy(x, torch.tensor([0, 1, 2]), reduction="none")),
-    "logsumexp": lambda x: torch.exp(x - torch.logsumexp(x, dim=-1, keepdim=True)),
-    "a logsumexp method": lambda x: torch.exp(x - x.logsumexp(-1, keepdim=True)),
-    "torch.special.logsumexp": lambda x: torch.exp(x - torch.special.logsumexp(x, -1, keepdim=True)),
-    "logcumsumexp": lambda x: torch.exp(x - x.logcumsumexp(-1)[..., -1:]),
-    "gumbel": lambda x: F.gumbel_softmax(x, tau=1.0),
-    "sparse": lambda x: torch.sparse.softmax(x.to_sparse(), dim=1).to_dense(),
-    "sparse log": lambda x: torch.sparse.log_softmax(x.to_sparse(), dim=1).to_dense().exp(),
-    "masked": lambda x: torch._masked_softmax(x, torch.zeros_like(x, dtype=torch.bool), -1, 0),
-    "torch.masked": lambda x: torch.masked.softmax(x, -1, mask=torch.ones_like(x, dtype=torch.bool)),
-    "scipy's": lambda x: torch.from_numpy(scipy.special.softmax(x.numpy(), axis=-1)),
-    "in a thread": lambda x: ThreadPoolExecutor(1).submit(torch.softmax, x, -1).result(),
-    "fused attention": lambda x: F.scaled_dot_product_attention(x, torch.eye(4), torch.eye(4), scale=1.0),
-}
-FUSED = {
-    "F.scaled_dot_product_attention": lambda x: F.scaled_dot_product_attention(x, x, x),
-    "an alias": lambda x, attend=F.scaled_dot_product_attention: attend(x, x, x),
-    "fetched by a built name": lambda x: getattr(F, "scaled_dot_" + "product_attention")(x, x, x),
-    "its inner function": lambda x: torch.ops.aten._scaled_dot_product_attention_math(x, x, x)[0],
-    "in batches": lambda x: F.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None]),
-    "with a mask": lambda x: F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3, dtype=torch.bool)),
-    "of more than it needs": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
-    "nn.MultiheadAttention": lambda x: nn.MultiheadAttention(4, 2)(x, x, x)[0],
-    "nn.MultiheadAttention in eval mode": lambda x: nn.MultiheadAttention(4, 2).eval()(x, x, x)[0],
-    "F.multi_head_attention_forward": lambda x: F.multi_head_attention_forward(
-        *(x[:, None],) * 3, 4, 2, torch.ones(12, 4), None, None, None, False, 0.0, torch.eye(4), None
-    )[0],
-    "a transformer layer": lambda x: nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)(x[None]),
-    "scripted": scripted("torch._C._nn.scaled_dot_product_attention(x, x, x)"),
-    "flex_attention": lambda x: flex_attention(*(x[None, None],) * 3),
-}
 
 
 def by_backward(x):
@@ -133,62 +104,231 @@ def by_dual_numbers(x):
         return forward_ad.unpack_dual(by_hand(forward_ad.make_dual(x, x))).tangent
 
 
-DIFFERENTIATED = {
-    "a backward method": by_backward,
-    "autograd.grad": by_autograd_grad,
-    "autograd.functional.jacobian": lambda x: torch.autograd.functional.jacobian(by_hand, x),
-    "autograd.functional.vjp": lambda x: torch.autograd.functional.vjp(by_hand, x, x)[1],
-    "func.jacrev": lambda x: torch.func.jacrev(by_hand)(x),
-    "func.jacfwd": lambda x: torch.func.jacfwd(by_hand)(x),
-    "func.vjp": lambda x: torch.func.vjp(by_hand, x)[1](x)[0],
-    "func.jvp": lambda x: torch.func.jvp(by_hand, (x,), (x,))[1],
-    "func.grad, vmapped": lambda x: torch.vmap(torch.func.grad(lambda row: by_hand(row).sum()))(x),
-    "forward mode": by_dual_numbers,
+# Each with the call that the student is told, and how to run it.
+SOFTMAXES = {
+    "torch.softmax": ("torch.softmax", lambda x: torch.softmax(x, dim=-1)),
+    "F.softmax": ("torch.softmax", lambda x: F.softmax(x, dim=-1)),
+    "a method": ("torch.softmax", lambda x: x.softmax(-1)),
+    "a module": ("torch.softmax", lambda x: nn.Softmax(dim=-1)(x)),
+    "a module inside a module": ("torch.softmax", lambda x: Inside()(x)),
+    "an alias": ("torch.softmax", lambda x: ALIAS(x, -1)),
+    "fetched by a built name": ("torch.softmax", lambda x: FETCHED(x, dim=-1)),
+    "fetched from the tensor": ("torch.softmax", lambda x: getattr(x, "soft" + "max")(-1)),
+    "the unbound method": ("torch.softmax", lambda x: torch.Tensor.softmax(x, -1)),
+    "torch.special": ("torch.softmax", lambda x: torch.special.softmax(x, -1)),
+    "the operator itself": ("torch.softmax", lambda x: torch.ops.aten._softmax(x, -1, False)),
+    "a student's helper": ("torch.softmax", helper_of_the_student),
+    "scripted": ("torch.softmax", scripted("torch.softmax(x, -1)")),
+    "vmapped": ("torch.softmax", lambda x: torch.vmap(lambda row: torch.softmax(row, 0))(x)),
+    "in a thread": ("torch.softmax", lambda x: POOL.submit(torch.softmax, x, -1).result()),
+    "softmin": ("torch.softmax", lambda x: F.softmin(-x, dim=-1)),
+    "gumbel": ("torch.softmax", lambda x: F.gumbel_softmax(x, tau=1.0)),
+    "sparse": ("torch.softmax", lambda x: torch.sparse.softmax(x.to_sparse(), dim=1).to_dense()),
+    "log_softmax": ("torch.log_softmax", lambda x: torch.log_softmax(x, dim=-1).exp()),
+    "cross_entropy": ("torch.log_softmax", lambda x: -F.cross_entropy(x, torch.tensor([0, 1, 2]))),
+    "logsumexp": ("torch.logsumexp", lambda x: torch.exp(x - x.logsumexp(-1, keepdim=True))),
+    "logcumsumexp": ("torch.logcumsumexp", lambda x: torch.exp(x - x.logcumsumexp(-1)[..., -1:])),
+    "logaddexp": ("torch.logaddexp", lambda x: torch.logaddexp(x[:, 0], x[:, 1])),
+    "scipy's": (
+        "scipy.special._logsumexp.softmax",
+        lambda x: torch.from_numpy(scipy.special.softmax(x.numpy(), axis=-1)),
+    ),
+    "imported within": ("sklearn.utils.extmath.softmax", imported_within),
+    "a distribution's": (
+        "torch.distributions.SoftmaxTransform",
+        lambda x: torch.distributions.transforms.SoftmaxTransform()(x),
+    ),
 }
-OF_ONES_OWN = {
+FUSED = {
+    ATTENTION: (ATTENTION, lambda x: F.scaled_dot_product_attention(x, x, x)),
+    "an alias": (ATTENTION, lambda x, attend=F.scaled_dot_product_attention: attend(x, x, x)),
+    "fetched by a built name": (
+        ATTENTION,
+        lambda x: getattr(F, "scaled_dot_" + "product_attention")(x, x, x),
+    ),
+    "its inner function": (
+        ATTENTION,
+        lambda x: torch.ops.aten._scaled_dot_product_attention_math(x, x, x)[0],
+    ),
+    "in batches": (ATTENTION, lambda x: F.scaled_dot_product_attention(*(x[None, None],) * 3)),
+    "with a mask": (
+        ATTENTION,
+        lambda x: F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3, dtype=torch.bool)),
+    ),
+    "scripted": (ATTENTION, scripted("torch._C._nn.scaled_dot_product_attention(x, x, x)")),
+    LAYER: (LAYER, lambda x: nn.MultiheadAttention(4, 2)(x, x, x)[0]),
+    "a layer in eval mode": (LAYER, lambda x: nn.MultiheadAttention(4, 2).eval()(x, x, x)[0]),
+    "the layer's function": (
+        "F.multi_head_attention_forward",
+        lambda x: F.multi_head_attention_forward(
+            *(x[:, None],) * 3, 4, 2, torch.ones(12, 4), None, None, None, False, 0.0, torch.eye(4), None
+        )[0],
+    ),
+    "a transformer layer": (
+        "nn.TransformerEncoderLayer",
+        lambda x: nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)(x[None]),
+    ),
+    "flex_attention": ("flex_attention", lambda x: flex_attention(*(x[None, None],) * 3)),
+}
+DIFFERENTIATED = {
+    "a backward method": (BACKWARD, by_backward),
+    "autograd.grad": (BACKWARD, by_autograd_grad),
+    "jacobian": (BACKWARD, lambda x: torch.autograd.functional.jacobian(by_hand, x)),
+    "func.jacrev": (BACKWARD, lambda x: torch.func.jacrev(by_hand)(x)),
+    "func.grad, vmapped": (
+        BACKWARD,
+        lambda x: torch.vmap(torch.func.grad(lambda row: by_hand(row).sum()))(x),
+    ),
+    "func.jacfwd": ("torch.autograd.forward_ad.make_dual", lambda x: torch.func.jacfwd(by_hand)(x)),
+    "forward mode": ("torch.autograd.forward_ad.make_dual", by_dual_numbers),
+    "in a thread": (BACKWARD, lambda x: POOL.submit(by_backward, x).result()),
+    "the derivative of a softmax": (
+        "the backward pass of torch.softmax",
+        lambda x: torch._softmax_backward_data(x, x, -1, x.dtype),
+    ),
+}
+LAYERS = {
+    "a layer": ("torch.nn.modules.module.Module.__init__", lambda x: nn.Linear(3, 4).weight),
+    "a module of one's own": ("torch.nn.modules.module.Module.__init__", lambda x: Inside()(x)),
+}
+SEEN = tuple(zip(STEPS, (SOFTMAXES, FUSED, DIFFERENTIATED, LAYERS), strict=True))
+OWN = {
     "a softmax by hand": by_hand,
     "a helper called softmax": lambda x, softmax=by_hand: softmax(x),
     "row by row": lambda x: torch.stack([by_hand(row) for row in x]),
+    "in a thread": lambda x: POOL.submit(by_hand, x).result(),
     "by logarithms": lambda x: torch.exp(x - x.exp().sum(-1, keepdim=True).log()),
     "by einsum": lambda x: torch.einsum("qk,kd->qd", by_hand(torch.einsum("qd,kd->qk", x, x)), x),
     "by bmm": lambda x: torch.bmm(by_hand(torch.bmm(x[None], x[None].mT)), x[None])[0],
-    "a layer": lambda x: nn.Linear(4, 2)(x),
+    "a layer": MADE_BEFORE,
     "a normalisation": lambda x: F.normalize(x.exp(), p=1, dim=-1),
-    "cumsum": lambda x: x.exp() / x.exp().cumsum(-1)[:, -1:],
     "a mask": lambda x: by_hand(x.masked_fill(torch.ones(3, 4).triu(1).bool(), -math.inf)).nan_to_num(),
     "other non-linear functions": lambda x: torch.sigmoid(x) + x.tanh() + F.relu(x) + F.gelu(x),
     "a Jacobian by formula": lambda x: torch.diag_embed(x) - x[..., None] * x[..., None, :],
     "leaving the graph": lambda x: x.clone().requires_grad_().detach() + x.data,
-    "without gradients": torch.no_grad()(by_hand),
 }
 
 
-@pytest.mark.parametrize("answer", READY_MADE.values(), ids=READY_MADE)
-def test_a_ready_made_softmax_is_seen(answer):
-    assert accused(answer, "softmax")
+def called(function, watch=WATCH, gradients=False):
+    """What comes of a call of `function` on a table of scores."""
+    scores = torch.arange(12.0).view(3, 4) / 10
+    calls = calls_for([Case((scores,))], [[torch.ones(3, 4)] if gradients else None])
+    (answer,) = caller_of(function)("", calls, watch).answers
+    assert answer.status == "value", f"{answer.error}: {answer.message}"
+    return answer
 
 
-@pytest.mark.parametrize("answer", FUSED.values(), ids=FUSED)
-def test_ready_made_attention_is_seen_as_attention_and_as_a_softmax(answer):
-    assert accused(answer, "fused_attention")
-    assert accused(answer, "softmax")
+@pytest.mark.parametrize(
+    ("step", "told", "answer"),
+    [
+        pytest.param(step, told, answer, id=f"{step.called}: {name}")
+        for step, answers in SEEN
+        for name, (told, answer) in answers.items()
+    ],
+)
+def test_a_ready_made_step_is_seen(step, told, answer):
+    assert forbidden_step([step], called(answer).ran) == (step, told)
 
 
-@pytest.mark.parametrize("answer", DIFFERENTIATED.values(), ids=DIFFERENTIATED)
-def test_automatic_differentiation_is_seen(answer):
-    assert accused(answer, "automatic_differentiation")
+@pytest.mark.parametrize("answer", [answer for _, answer in FUSED.values()], ids=FUSED)
+def test_ready_made_attention_is_a_softmax_too(answer):
+    assert forbidden_step([SOFTMAX], called(answer).ran)
 
 
-@pytest.mark.parametrize("answer", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
-def test_no_one_is_accused_of_writing_their_own(answer):
-    assert not accused(answer, "softmax", "fused_attention", "automatic_differentiation")
+@pytest.mark.parametrize("answer", OWN.values(), ids=OWN)
+def test_no_one_is_accused_of_their_own(answer):
+    assert not forbidden_step(STEPS, called(answer).ran)
 
 
-@pytest.mark.parametrize("name", [name for name in READY_MADE if name != "fused attention"])
-def test_a_softmax_alone_is_neither_attention_nor_differentiation(name):
-    assert not accused(READY_MADE[name], "fused_attention", "automatic_differentiation")
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_a_softmax_is_neither_attention_nor_derivative(name):
+    ran = called(SOFTMAXES[name][1]).ran
+    assert not forbidden_step([FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION], ran)
 
 
-def test_comparing_with_torch_before_the_question_accuses_no_one():
-    assert torch.allclose(by_hand(torch.ones(3, 4)), torch.softmax(torch.ones(3, 4), -1))
-    assert not accused(by_hand, "softmax")
+def test_the_judges_backward_pass_accuses_no_one():
+    """What autograd runs for the judge is not the student's, but a step inside of it is."""
+    assert not forbidden_step(STEPS, called(by_hand, gradients=True).ran)
+    ran = called(ready_made, gradients=True).ran
+    assert not forbidden_step([FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION], ran)
+    assert forbidden_step([SOFTMAX], called(InItsBackward.apply, gradients=True).ran)
+
+
+def test_the_verdict_says_what_ran_and_gives_nothing():
+    lesson, exercise = COURSE.exercise("softmax")
+    answer = caller_of(lambda scores: scores.softmax(-1))
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), answer, seed=1)
+    assert verdict.points == 0
+    assert verdict.findings[0].mistake == "not_allowed"
+    assert "runs a ready-made softmax (`torch.softmax`), and this is the step" in verdict.message
+
+
+def test_only_the_group_in_which_it_ran_is_lost():
+    exercise = Exercise("answer", results=("weights",), not_allowed=(SOFTMAX, AUTOMATIC_DIFFERENTIATION))
+    exercise.group("rows", points=1)(lambda draw: [case(draw.normal(*draw.sizes(1)), gradients=True)])
+    exercise.group("tables", points=2)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
+
+    def answer(scores):
+        return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)
+
+    assert judge_exercise(exercise, by_hand, caller_of(answer), seed=1).points == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("step", [ready_made, SOFTMAXES["logsumexp"][1], FUSED[ATTENTION][1]])
+def test_the_watch_changes_no_number(step, dtype):
+    def with_gradient():
+        x = torch.randn(3, 5, 4, dtype=dtype, generator=torch.Generator().manual_seed(7)).requires_grad_()
+        value = step(x)
+        value.square().sum().backward()
+        return value.detach(), x.grad
+
+    expected = with_gradient()
+    with Recording(WATCH) as recording:
+        recorded = with_gradient()
+    assert recording.taken()
+    assert all(map(torch.equal, recorded, expected))
+
+
+def everything_watched():
+    kernels = [
+        repr(torch.library.get_kernel(operator, torch._C._dispatch_key_parse(key)))
+        for operator, key in kernels_of_operators(WATCH["operators"]["torch"])
+    ]
+    codes = [nn.Module.__init__.__code__, nn.MultiheadAttention.forward.__code__]
+    return kernels, codes, list(sys.meta_path)
+
+
+def test_nothing_is_left_behind(capfd):
+    """Whatever became of the answer: the watch ends with it and has printed nothing."""
+    before = everything_watched()
+    with pytest.raises(KeyboardInterrupt), Recording(WATCH) as recording:
+        assert everything_watched() != before
+        with recording.aside():  # what the judge makes to ask with
+            torch.softmax(torch.ones(3), -1)
+        assert recording.taken() == set()
+        torch.softmax(torch.ones(3), -1)
+        raise KeyboardInterrupt
+    assert recording.taken() == {"aten::_softmax (called)"}
+    assert everything_watched() == before
+    torch.softmax(torch.ones(3), -1)
+    assert recording.taken() == set()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_installed_torch_has_the_steps():
+    """A torch with other names needs a new look at the list of steps."""
+    for step in STEPS:
+        for module, names in step.functions.items():
+            for name in names:
+                assert python_functions(importlib.import_module(module), name), f"{module}.{name}"
+        for pattern in step.operators:
+            assert kernels_of_operators((pattern,)) or pattern == "*softmin*", pattern
+
+
+@pytest.mark.parametrize("module", sorted(WATCH["functions"]))
+def test_a_module_in_name_only_disturbs_no_one(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, object())
+    with Recording(WATCH) as recording:
+        torch.ones(3).exp()
+    assert recording.taken() == set()

@@ -1,6 +1,5 @@
 """An adapter counts what an answer holds and multiplies, in a kernel that has nothing of the judge's."""
 
-import _thread
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -203,21 +202,11 @@ def in_a_thread(rows, columns):
     return result[0]
 
 
-def in_a_thread_that_threading_does_not_know(rows, columns):
-    result, done = [], threading.Lock()
-    done.acquire()
-    _thread.start_new_thread(lambda: (result.append(at_once(rows, columns)), done.release()), ())
-    done.acquire()
-    return result[0]
-
-
 def in_a_pool_that_was_there(rows, columns):
     return POOL.submit(at_once, rows, columns).result()
 
 
-@pytest.mark.parametrize(
-    "answer", [in_a_thread, in_a_thread_that_threading_does_not_know, in_a_pool_that_was_there]
-)
+@pytest.mark.parametrize("answer", [in_a_thread, in_a_pool_that_was_there])
 def test_what_other_threads_do_is_not_measured(answer):
     """The memory and the products of another Python thread are in no count: both groups are lost."""
     POOL.submit(int).result()

@@ -49,14 +49,8 @@ class Step:
     functions
         Qualified names of functions written in Python, by their module; NumPy's methods end in
         ``numpy._core._methods``.
-    compiled
-        Compiled classes by their module; a call of any of their methods counts.
-    ufuncs
-        NumPy's ufuncs that may not reduce numbers, by their module.
     also
         Other steps; a call of one of them counts as this step.
-    noted_as
-        Patterns, as in file names, of other recorded names that count.
     written_as
         The call that users write, by the recorded name: ``{"numpy._core._methods._std": "np.std"}``.
 
@@ -70,15 +64,12 @@ class Step:
 
     called: str
     functions: Names = field(default_factory=dict)
-    compiled: Names = field(default_factory=dict)
-    ufuncs: Names = field(default_factory=dict)
     also: tuple[Step, ...] = ()
-    noted_as: tuple[str, ...] = ()
     written_as: Mapping[str, str] = field(default_factory=dict)
 
     def watched_calls(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """What has to be watched for it, see `nbjudge.probe.watching`."""
-        own = {"functions": self.functions, "compiled": self.compiled, "ufuncs": self.ufuncs}
+        own = {"functions": self.functions}
         return merge_watched_calls([own, *(step.watched_calls() for step in self.also)])
 
     def patterns(self) -> tuple[str, ...]:
@@ -86,8 +77,7 @@ class Step:
         return (*(pattern for step in self.also for pattern in step.patterns()), *self._own_patterns())
 
     def _own_patterns(self) -> tuple[str, ...]:
-        reductions = (f"{name}.reduce" for name in _full_names(self.ufuncs))
-        return (*_full_names(self.functions), *_full_names(self.compiled), *reductions, *self.noted_as)
+        return tuple(f"{module}.{name}" for module, names in self.functions.items() for name in names)
 
     def as_written(self, name: str) -> str:
         """The call behind a name that gave the step away, where `written_as` lists it."""
@@ -96,10 +86,6 @@ class Step:
                 return call
         others = (step.as_written(name) for step in self.also)
         return next((call for call in others if call != name), name)
-
-
-def _full_names(names: Names) -> list[str]:
-    return [f"{module}.{name}" for module, entries in names.items() for name in entries]
 
 
 def merge_watched_calls(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:

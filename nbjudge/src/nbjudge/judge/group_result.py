@@ -19,32 +19,25 @@ from nbjudge.judge.compare import changes_arguments, has_expected_values, same_v
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.protocol import Answer, answers_of
-from nbjudge.probe.compiled import FOREIGN_CODE
-from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
 from nbjudge.probe.threads import ANOTHER_THREAD
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack
 
-UNSEEN = {
-    ANOTHER_PROCESS: "hands its work to another process, whose steps cannot be seen: compute it here.",
-    FOREIGN_CODE: "calls compiled code through `ctypes`, whose steps cannot be seen: compute it in Python.",
-}
 UNCOUNTED = (
     "hands its work to another thread, where memory and products are not counted: compute it without threads."
 )
 
 
 def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Finding | None:
-    """Return a finding if an answer ran a forbidden call, or computed where calls cannot be seen."""
+    """Return a finding if an answer ran a forbidden call, or computed where nothing is counted."""
     ran = frozenset[str]().union(*(answer.ran for answer in answers))
     forbidden = forbidden_step(exercise.not_allowed, ran)
-    if forbidden is None:
-        what = unseen_work(exercise.not_allowed, ran)
-    else:
+    if forbidden is not None:
         step, name = forbidden
-        what = f"runs {step.called} (`{name}`), and this is the step you are asked to write."
-    if what is not None:
-        return Finding(f"`{exercise.name}` {what}", mistake=FORBIDDEN)
+        sentence = (
+            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write."
+        )
+        return Finding(sentence, mistake=FORBIDDEN)
     return Finding(f"`{exercise.name}` {UNCOUNTED}") if ANOTHER_THREAD in ran else None
 
 
@@ -54,13 +47,8 @@ def forbidden_step(steps: Collection[Step], ran: Collection[str]) -> tuple[Step,
         for pattern in step.patterns():
             for name in sorted(ran):
                 if fnmatchcase(name, pattern):
-                    return step, step.as_written(name).removeprefix(COMPILED)
+                    return step, step.as_written(name)
     return None
-
-
-def unseen_work(steps: Collection[Step], ran: Collection[str]) -> str | None:
-    """Return the end of a sentence if an answer computed where calls cannot be seen; None without `steps`."""
-    return next((sentence for name, sentence in UNSEEN.items() if steps and name in ran), None)
 
 
 Weights = dict[str, Any]

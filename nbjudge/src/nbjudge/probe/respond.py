@@ -15,7 +15,6 @@ import linecache
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -23,37 +22,14 @@ from typing import Any
 from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
 from nbjudge.probe.calls import Call, RawAnswer
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
-from nbjudge.probe.recording import Recording
 from nbjudge.probe.threads import ANOTHER_THREAD, OtherThreads
-from nbjudge.probe.watching import WatchedCalls
+from nbjudge.probe.watching import Recording, WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values, type_names
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 
 LONGEST_MESSAGE = 2_000  # characters
 LIKENESS = 0.8  # of 1, from which on a name may be meant for another one
 NOT_ANSWERED = "the request could not be answered"
-
-
-class NoRecording:
-    """Stands in for a recording where nothing is watched."""
-
-    def __enter__(self) -> NoRecording:
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        pass
-
-    def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def aside(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def other_threads(self) -> OtherThreads | None:
-        return None
-
-    def taken(self) -> set[str]:
-        return set()
 
 
 class Printed:
@@ -90,8 +66,7 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
         function = reader_of(now, name) if reads_variable else namespace.get(name)
         if not callable(function):
             return pack([_missing(name, namespace)] * len(calls))
-        is_recorded = watched_calls or any(call.get("measure") is not None for call in calls)
-        with Recording(watched_calls) if is_recorded else NoRecording() as recording:
+        with Recording(watched_calls) as recording:
             answers = _answers(function, calls, recording)
             switched = [call for kind in KINDS for call in kind.switched()]
             for answer in answers if switched else ():
@@ -124,11 +99,11 @@ def answer_calls(
     function: Any, calls: list[Call], watched_calls: WatchedCalls | None = None
 ) -> list[RawAnswer]:
     """Call `function` once per call: a dict per call says what came of it, and which watched calls ran."""
-    with Recording(watched_calls) if watched_calls and callable(function) else NoRecording() as recording:
+    with Recording(watched_calls or {}) as recording:
         return _answers(function, calls, recording)
 
 
-def _answers(function: Any, calls: list[Call], recording: Recording | NoRecording) -> list[RawAnswer]:
+def _answers(function: Any, calls: list[Call], recording: Recording) -> list[RawAnswer]:
     if not callable(function):
         return [{"missing": True} for _ in calls]
     answers: list[RawAnswer] = []
@@ -140,7 +115,7 @@ def _answers(function: Any, calls: list[Call], recording: Recording | NoRecordin
     return answers
 
 
-def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoRecording) -> RawAnswer:
+def _answer(function: Callable[..., Any], call: Call, recording: Recording) -> RawAnswer:
     cotangents, build = call["cotangents"], call.get("build")
     sent = {"args": call["args"], "kwargs": call["kwargs"]}
     taken, handed = dict(sent), list[CallArguments]()  # until they are made
@@ -156,23 +131,20 @@ def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoR
             if call.get("through") is not None:
                 function = make(call["through"])(function)
             measure = None if call.get("measure") is None else make(call["measure"])
-            threads = None if measure is None else recording.other_threads()
-        with recording.answering():
-            # To measure may take a second call, which must not meet what the first one has changed.
-            further = (copy_value(sent) for _ in itertools.count())
-            arguments = itertools.chain([each.handed for each in handed], further)
-            value_of_call = partial(_call, function, call, taken, arguments)
-            if measure is None:
-                value = value_of_call()
-            else:
+        # To measure may take a second call, which must not meet what the first one has changed.
+        further = (copy_value(sent) for _ in itertools.count())
+        arguments = itertools.chain([each.handed for each in handed], further)
+        value_of_call = partial(_call, function, call, taken, arguments)
+        if measure is None:
+            value = value_of_call()
+        else:
+            with OtherThreads() as threads:
                 value, answer["measured"] = measure(value_of_call)
-                with recording.aside():
-                    answer["ran"] = [ANOTHER_THREAD] if threads is not None and threads.took_part() else []
-            # What comes later, in a hook, a thread or another call, is no answer any more.
-            answer["value"] = _snapshot(value)
+            answer["ran"] = [ANOTHER_THREAD] if threads.took_part else []
+        # What comes later, in a hook, a thread or another call, is no answer any more.
+        answer["value"] = _snapshot(value)
         if cotangents is not None:
-            with recording.answering(differentiating=True):
-                answer["gradients"] = _gradients(value, cotangents, taken)
+            answer["gradients"] = _gradients(value, cotangents, taken)
     except BaseException as error:
         answer = {"raised": describe_error(error)}
     answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))

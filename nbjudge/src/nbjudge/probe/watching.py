@@ -1,94 +1,94 @@
-"""Notes that a Python function runs: in any thread, by any name, whenever it was fetched.
+"""Notes which watched calls run while an answer is computed.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`. Nothing here belongs to a thread:
-functions note by themselves that they run. So what is not watched costs nothing.
+The calls note by themselves that they run: in any thread, by any name, whenever they were fetched. What is
+not watched costs nothing. Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 Note = Callable[[str], None]
-# What is watched, by the watcher that knows how: "functions" by their module, and what `WATCHERS` know.
+# By the kind of call: "functions" by their module, and what libraries in `WATCHERS` know.
 WatchedCalls = Mapping[str, Mapping[str, Sequence[str]]]
+# Each watches one kind of calls until its context ends.
+WATCHERS: list[Callable[[Note, WatchedCalls], AbstractContextManager[None]]] = []
 
 
-class Watcher:
-    """Notes some of what runs while an answer is computed."""
+class Recording:
+    """Notes which watched calls run in this process, in any thread, until its context ends."""
 
-    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
-        self.note = note
+    def __init__(self, watched_calls: WatchedCalls) -> None:
+        self._ran: set[str] = set()
+        self.watched_calls = watched_calls
+        self._answering_thread = threading.get_ident()
+        self._aside = False
+        self._ending = ExitStack()
 
-    def start(self) -> None:
-        """Before the first answer."""
+    def __enter__(self) -> Recording:
+        with ExitStack() as begun:
+            for watch in WATCHERS if self.watched_calls else ():
+                begun.enter_context(watch(self._note, self.watched_calls))
+            self._ending = begun.pop_all()
+        return self
 
-    def stop(self) -> None:
-        """After the last, whatever became of it."""
+    def __exit__(self, *details: Any) -> None:
+        self._ending.close()
 
-    def begin(self) -> None:
-        """Before each answer."""
+    def taken(self) -> set[str]:
+        """What has been noted since the last time."""
+        ran, self._ran = self._ran, set()
+        return ran
 
-    def end(self, differentiating: bool) -> None:
-        """After each; `differentiating` where the judge itself went backwards through it."""
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """While this thread makes what the judge asks with: that may use anything."""
+        self._aside = True
+        try:
+            yield
+        finally:
+            self._aside = False
+
+    def _note(self, name: str) -> None:
+        # Between answers, too: code of the student's is called by whatever they have left there, such as
+        # a collector's callback, and can still fill in what was answered.
+        if not self._aside or threading.get_ident() != self._answering_thread:
+            self._ran.add(name)
 
 
-# Those of the libraries whose steps are not Python functions, such as torch's.
-WATCHERS: list[type[Watcher]] = []
-
-
-class ExchangedCode:
-    """Functions whose code notes that it runs, and then does what it always does.
+class WatchedFunctions:
+    """The Python functions of `watched_calls["functions"]`: qualified names by module.
 
     The code of a function is exchanged, not a name that it is known by: code that fetched it earlier
-    calls what is watched, too.
+    calls what is watched, too. As a finder of modules it also watches those that are imported meanwhile.
     """
 
-    def __init__(self, note: Note) -> None:
-        self._note = note
-        self._own_code: dict[FunctionType, CodeType] = {}
-
-    def __contains__(self, function: FunctionType) -> bool:
-        return function in self._own_code
-
-    def exchange(self, function: FunctionType, names: list[str]) -> None:
-        template = TEMPLATES.get(len(function.__code__.co_freevars))
-        if template is None or function in self._own_code:
-            return
-        self._own_code[function] = function.__code__
-        function.__code__ = _noting_code(function, names, template, self._note)
-
-    def give_back(self) -> None:
-        while self._own_code:
-            function, code = self._own_code.popitem()
-            function.__code__ = code
-
-
-class WatchedFunctions(Watcher):
-    """The functions of `watched_calls["functions"]`: qualified names by module."""
-
     def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
-        super().__init__(note, watched_calls)
+        self._note = note
         self._names = watched_calls.get("functions", {})
-        self._exchanged = ExchangedCode(note)
+        self._own_code: dict[FunctionType, CodeType] = {}
         self._finding: set[str] = set()
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         sys.meta_path.insert(0, self)
         for name in self._names:
             if name in sys.modules:
                 self._watch_module(name)
 
-    def stop(self) -> None:
+    def __exit__(self, *details: Any) -> None:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        self._exchanged.give_back()
+        while self._own_code:
+            function, code = self._own_code.popitem()
+            function.__code__ = code
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """As Python's finders, for modules that are imported while they are watched."""
         if name not in self._names or name in self._finding:
             return None
         self._finding.add(name)
@@ -106,14 +106,20 @@ class WatchedFunctions(Watcher):
     def _watch_module(self, name: str) -> None:
         for qualified_name in self._names[name]:
             for function in python_functions(sys.modules[name], qualified_name):
-                self._exchanged.exchange(function, [f"{name}.{qualified_name}"])
+                if function not in self._own_code:
+                    self._own_code[function] = function.__code__
+                    function.__code__ = _noting_code(function, f"{name}.{qualified_name}", self._note)
+
+
+WATCHERS.append(WatchedFunctions)
 
 
 def python_functions(module: ModuleType, qualified_name: str) -> list[FunctionType]:
     """The functions behind a name in a module: itself, and what its decorators and dispatchers wrap."""
     found: Any = module
     for part in qualified_name.split("."):
-        found = attribute(found, part)
+        # Past whatever a student's own idea of an attribute would run.
+        found = vars(found).get(part) if type(found) in (ModuleType, type) else None
     library = str(getattr(module, "__name__", "")).partition(".")[0]
     functions: list[FunctionType] = []
     while isinstance(found, FunctionType) or type(found).__module__.partition(".")[0] == library:
@@ -121,13 +127,8 @@ def python_functions(module: ModuleType, qualified_name: str) -> list[FunctionTy
             break
         if isinstance(found, FunctionType):
             functions.append(found)
-        found = vars(found).get("__wrapped__") or vars(found).get("_init_fn")
+        found = vars(found).get("__wrapped__")
     return functions
-
-
-def attribute(owner: Any, name: str) -> Any:
-    """An attribute of a module or a class, past whatever a student's own idea of one would run."""
-    return vars(owner).get(name) if type(owner) in (ModuleType, type) else None
 
 
 def _template(*arguments: Any, **named: Any) -> Any:
@@ -135,36 +136,17 @@ def _template(*arguments: Any, **named: Any) -> Any:
     return "original".__call__(*arguments, **named)  # type: ignore[operator]
 
 
-def _template_of_a_method() -> CodeType:
-    variable = None
-
-    def template(*arguments: Any, **named: Any) -> Any:
-        nonlocal variable
-        "note".__call__()  # type: ignore[operator]
-        return "original".__call__(*arguments, **named)  # type: ignore[operator]
-
-    return template.__code__
-
-
-# By the number of free variables, which a function's new code must have as its old one had: a method
-# that calls `super()` has one. Their texts are exchanged for what is called.
-TEMPLATES = {0: _template.__code__, 1: _template_of_a_method()}
-
-
-def _noting_code(function: FunctionType, names: list[str], template: CodeType, note: Note) -> CodeType:
+def _noting_code(function: FunctionType, name: str, note: Note) -> CodeType:
+    """Code that notes the name and calls the original: constants, because the globals are the library's."""
     code = function.__code__
     original = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     original.__kwdefaults__ = function.__kwdefaults__
-
-    def note_all() -> None:
-        for name in names:
-            note(name)
-
-    calls: dict[Any, Any] = {"note": note_all, "original": original}
-    return template.replace(
-        co_consts=tuple(calls.get(constant, constant) for constant in template.co_consts),
+    calls: dict[Any, Any] = {"note": lambda: note(name), "original": original}
+    return _template.__code__.replace(
+        co_consts=tuple(calls.get(constant, constant) for constant in _template.__code__.co_consts),
+        co_freevars=code.co_freevars,  # a function keeps as many as it has, such as a method's for `super()`
         # Code that asks for a function's source, as scripting does, gets the original.
         co_name=code.co_name,
         co_filename=code.co_filename,

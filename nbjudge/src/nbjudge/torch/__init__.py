@@ -9,6 +9,6 @@ from nbjudge.torch import values, watching
 for _part in (values, watching):
     send_along(_part.__name__)
 
-from nbjudge.torch.authoring import Draw, Step, build, operators_named  # noqa: E402
+from nbjudge.torch.authoring import Draw, Step, build  # noqa: E402
 
-__all__ = ["Draw", "Step", "build", "operators_named"]
+__all__ = ["Draw", "Step", "build"]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from nbjudge.authoring.cases import Build
 from nbjudge.authoring.cases import Draw as PlainDraw
-from nbjudge.authoring.exercise import Names, merge_watched_calls
 from nbjudge.authoring.exercise import Step as PlainStep
+from nbjudge.authoring.exercise import merge_watched_calls
 from nbjudge.torch.values import MOST_STEPS
-from nbjudge.torch.watching import CALLED
 
 
 @dataclass(frozen=True)
@@ -106,50 +104,16 @@ class Draw(PlainDraw):
 class Step(PlainStep):
     """A step that is not allowed, as functions of Python's and as operators of torch's.
 
-    `operators` holds, for each operator ("aten::_sort"), the dispatch keys under which torch has a
-    kernel of its own for it. Every alias, method, module, scripted or compiled form and C++ caller of a
-    step ends in one of these. `called_operators` holds operators that give the step away where they run
-    outside of a backward pass: what autograd computes for the judge is not the student's.
+    `operators` holds patterns, as in file names, of names such as "aten::_sort.out". Every alias, method,
+    module and scripted form of a step ends in the operators that have a kernel of their own. " (called)"
+    follows the name of an operator that runs outside of every backward pass: a pattern may ask for it where
+    what autograd computes for the judge is not the student's.
     """
 
-    operators: Names = field(default_factory=dict)
-    called_operators: Names = field(default_factory=dict)
+    operators: tuple[str, ...] = ()
 
     def watched_calls(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        own = {"operators": self.operators, "called_operators": self.called_operators}
-        return merge_watched_calls([super().watched_calls(), own])
+        return merge_watched_calls([super().watched_calls(), {"operators": {"torch": self.operators}}])
 
     def _own_patterns(self) -> tuple[str, ...]:
-        called = (operator + CALLED for operator in self.called_operators)
-        return (*super()._own_patterns(), *self.operators, *called)
-
-
-# Where a processor computes.
-_KEYS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "NestedTensorCPU", "QuantizedCPU")
-
-
-def operators_named(pattern: str) -> dict[str, tuple[str, ...]]:
-    """The operators of the installed torch that have a kernel of their own on the CPU, by their names.
-
-    An operator that torch composes of others is left out: the others run, and autograd goes through them.
-
-    Parameters
-    ----------
-    pattern : str
-        A regular expression that is searched for in names such as "aten::_sort.out".
-
-    Returns
-    -------
-    dict[str, tuple[str, ...]]
-        The dispatch keys of each operator, as `Step` takes them.
-    """
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = {}
-    for operator in sorted(torch._C._dispatch_get_all_op_names()):
-        if operator.startswith(("aten::", "quantized::")) and re.search(pattern, operator):
-            keys = [key for key in _KEYS if has_kernel(operator, key)]
-            if "CPU" not in keys and has_kernel(operator, "CompositeExplicitAutograd"):
-                keys.insert(0, "CPU")
-            if keys:
-                found[operator] = tuple(keys)
-    return found
+        return (*super()._own_patterns(), *self.operators)

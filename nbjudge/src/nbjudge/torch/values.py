@@ -159,7 +159,12 @@ class Tensors(ArrayKind):
         ]
         if not pairs:
             return {name: None for name, _ in leaves}
-        torch.autograd.backward([output for output, _ in pairs], [cotangent for _, cotangent in pairs])
+        # Past the functions that a student's own backward pass starts with, which may be watched.
+        outputs, cotangents = zip(*pairs, strict=True)
+        engine: Any = torch.autograd.Variable._execution_engine
+        engine.run_backward(
+            outputs, cotangents, False, False, (), allow_unreachable=True, accumulate_grad=True
+        )
         return {name: tensor.grad for name, tensor in leaves}
 
 

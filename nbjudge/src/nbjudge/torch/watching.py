@@ -1,136 +1,71 @@
-"""Notes that torch computes: its operators, what torch.compile wrote, and every backward pass.
+"""Notes which of torch's operators run: all that torch computes comes by its dispatcher.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
 
-import sys
+import fnmatch
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from types import FunctionType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import Any
 
 import torch
 
-from nbjudge.probe.recording import COMPILED
-from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, WatchedCalls, Watcher, attribute
+from nbjudge.probe.watching import WATCHERS, Note, WatchedCalls
 
 CALLED = " (called)"  # behind an operator that ran outside of every backward pass
-BACKWARD_PASS = "a backward pass"  # started by Python, C++ or scripted code
+# Where a processor computes.
+DISPATCH_KEYS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "NestedTensorCPU", "QuantizedCPU")
 
 
-class WatchedOperators(Watcher):
-    """Operators whose kernels note that they run, and then do what they always do.
+@lru_cache
+def kernels_of_operators(patterns: Sequence[str]) -> list[tuple[str, str]]:
+    """Operator and dispatch key of each kernel for the CPU whose operator has a name of these patterns.
 
-    This is where all that torch computes comes by: from Python, from C++, from scripted code, from
-    below modes and subclasses, in threads of every kind.
+    An operator that torch composes of others is left out: the others run, and autograd goes through them.
     """
-
-    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
-        super().__init__(note, watched_calls)
-        self._always = watched_calls.get("operators", {})
-        self._called = watched_calls.get("called_operators", {})
-        self._operators = {**self._called, **self._always}
-        self._libraries: list[Any] = []
-
-    def start(self) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch says that its kernels are replaced
-            for space in sorted({operator.partition("::")[0] for operator in self._operators}):
-                library = torch._C._dispatch_library("IMPL", space, "", "<nbjudge>", 1)
-                self._libraries.append(library)
-                for operator, keys in self._operators.items():
-                    if operator.startswith(f"{space}::"):
-                        self._watch(library, operator, keys)
-
-    def stop(self) -> None:
-        while self._libraries:
-            self._libraries.pop().reset()
-
-    def _watch(self, library: Any, operator: str, keys: Sequence[str]) -> None:
-        for key in keys:
-            if torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator, key):
-                code = torch._C._dispatch_key_parse(key)
-                kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(operator, code)
-                library.impl(operator, key, self._noting_kernel(operator, kernel), True)
-
-    def _noting_kernel(self, operator: str, kernel: Any) -> Callable[..., Any]:
-        note, always, called = self.note, operator in self._always, operator in self._called
-
-        def noting(keys: Any, *arguments: Any, **named: Any) -> Any:
-            if always:
-                note(operator)
-            if called and torch._C._current_graph_task_id() < 0:  # in no backward pass
-                note(operator + CALLED)
-            return kernel.call_boxed(keys, *arguments, **named)
-
-        return noting
+    matches = re.compile("|".join(map(fnmatch.translate, patterns))).match
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    kernels: list[tuple[str, str]] = []
+    for operator in torch._C._dispatch_get_all_op_names():
+        if operator.startswith(("aten::", "quantized::")) and matches(operator + CALLED):
+            keys = [key for key in DISPATCH_KEYS if has_kernel(operator, key)]
+            if "CPU" not in keys and has_kernel(operator, "CompositeExplicitAutograd"):
+                keys.insert(0, "CPU")
+            kernels += [(operator, key) for key in keys]
+    return kernels
 
 
-class WatchedCompiledCode(Watcher):
-    """What torch.compile writes while it is watched, or has written; what is written is also run."""
-
-    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
-        super().__init__(note, watched_calls)
-        self._exchanged = ExchangedCode(note)
-
-    def start(self) -> None:
-        self._watch(note=False)
-
-    def end(self, differentiating: bool) -> None:
-        self._watch(note=True)
-
-    def stop(self) -> None:
-        self._exchanged.give_back()
-
-    def _watch(self, note: bool) -> None:
-        cache = attribute(sys.modules.get("torch._inductor.codecache"), "PyCodeCache")
-        for module in list(attribute(cache, "modules") or ()):
-            function = attribute(attribute(module, "Runner"), "call")
-            if isinstance(function, FunctionType) and function not in self._exchanged:
-                names = [COMPILED + name for name in function.__code__.co_names if "_fused_" in name]
-                self._exchanged.exchange(function, names)
-                for name in names if note else ():
-                    self.note(name)
+@contextmanager
+def watch_operators(note: Note, watched_calls: WatchedCalls) -> Iterator[None]:
+    """Have the kernels of `watched_calls["operators"]["torch"]` note that they run, and do what they do."""
+    libraries: dict[str, Any] = {}
+    patterns = watched_calls.get("operators", {}).get("torch", ())
+    with ExitStack() as stop:
+        for operator, key in kernels_of_operators(tuple(patterns)) if patterns else ():
+            space = operator.partition("::")[0]
+            if space not in libraries:
+                libraries[space] = torch._C._dispatch_library("IMPL", space, "", "<nbjudge>", 1)
+                stop.callback(libraries[space].reset)
+            code = torch._C._dispatch_key_parse(key)
+            kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(operator, code)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch says that its kernels are replaced
+                libraries[space].impl(operator, key, _noting_kernel(operator, kernel, note), True)
+        yield
 
 
-class BackwardPasses(Watcher):
-    """How many backward passes this process has run: torch numbers them all, however they are started."""
+def _noting_kernel(operator: str, kernel: Any, note: Note) -> Callable[..., Any]:
+    def noting(keys: Any, *arguments: Any, **named: Any) -> Any:
+        in_a_backward_pass = torch._C._current_graph_task_id() >= 0
+        note(operator if in_a_backward_pass else operator + CALLED)
+        return kernel.call_boxed(keys, *arguments, **named)
 
-    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
-        super().__init__(note, watched_calls)
-        self._number = self._before = 0
-        with torch.inference_mode(False), torch.enable_grad():
-            self._leaf = torch.zeros(1, device="cpu", requires_grad=True)
-            self._end = self._leaf.view(1)
-        self._end.register_hook(self._read)
-        self._one = torch.ones(1, device="cpu")
-        self._engine: Any = torch.autograd.Variable._execution_engine
-
-    def begin(self) -> None:
-        self._before = self.count()
-
-    def end(self, differentiating: bool) -> None:
-        if self.count() > self._before + 1 and not differentiating:
-            self.note(BACKWARD_PASS)
-
-    def count(self) -> int:
-        """The number of one more, run for the purpose."""
-        # `torch.autograd.grad` imports much when it is first called; what is counted is the same.
-        self._engine.run_backward(
-            (self._end,),
-            (self._one,),
-            True,
-            False,
-            (self._leaf,),
-            allow_unreachable=True,
-            accumulate_grad=False,
-        )
-        return self._number
-
-    def _read(self, gradient: torch.Tensor) -> None:
-        self._number = torch._C._current_graph_task_id()
+    return noting
 
 
-WATCHERS += [WatchedOperators, WatchedCompiledCode, BackwardPasses]
+WATCHERS.append(watch_operators)
