@@ -25,11 +25,12 @@ USED = {
     "torch._C._dispatch_key_parse": "torch/watching.py",
     "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/watching.py",
     # Which operators of a kind the installed torch has, backward ones among them.
-    "torch._C._dispatch_get_all_op_names": "torch/authoring.py",
-    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/authoring.py",
-    # Numbers backward passes, no matter what starts them.
+    "torch._C._dispatch_get_all_op_names": "torch/watching.py",
+    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/watching.py",
+    # Whether an operator runs in a backward pass.
     "torch._C._current_graph_task_id": "torch/watching.py",
-    "torch.autograd.Variable._execution_engine": "torch/watching.py",
+    # The judge's own backward pass must not be taken for a student's.
+    "torch.autograd.Variable._execution_engine": "torch/values.py",
     # Records allocations and no operators, which the public profiler cannot.
     "torch._C._profiler": "torch/memory.py",
     "torch._C._autograd": "torch/memory.py",
