@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from attention_lab.authoring import Draw
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.values.packing import MadeInKernel, pack, unpack
 

@@ -15,10 +15,10 @@ from attention_lab.maintain.demo.material import material_of, with_docstring
 from attention_lab.maintain.demo.names import DIFFICULT, invented_names
 from attention_lab.maintain.demo.outcome import Judged
 from attention_lab.maintain.demo.transplant import ChecksFile
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 pytestmark = pytest.mark.integration

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from attention_lab.authoring import case
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 ROOT = Path(__file__).parents[1]

@@ -7,9 +7,9 @@ import pytest
 import torch
 import torch.nn as nn
 
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

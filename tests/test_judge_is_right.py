@@ -15,11 +15,11 @@ import torch
 from counted_once import CountedOnce
 
 from attention_lab.authoring import Tolerance
+from nbjudge.calls import Reply, answers_of, read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import Reply, answers_of, read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from nbjudge.calls import answers_of
 from nbjudge.course.course import open_course
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.judge.group_result import compare_group
-from nbjudge.kernel.protocol import answers_of
 
 COURSE = open_course(Path(__file__).parents[1])
 MASKED = [

@@ -9,10 +9,10 @@ import pytest
 import torch
 from vacuous import vacuous
 
+from nbjudge.calls import Reply, read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_group
-from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 LESSON = open_course(Path(__file__).parents[1]).assignments["scaling"]

@@ -17,13 +17,13 @@ import torch
 
 from answers import Answer
 from nbjudge.authoring.exercise import Exercise, Group
+from nbjudge.calls import AnswerCaller, Reply, answers_of, read_reply
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import AnswerCaller, Reply, answers_of, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import WatchedCalls
 

@@ -29,10 +29,10 @@ from wrong_attention import (
 )
 
 from attention_lab.authoring import Exercise, build, case
+from nbjudge.calls import Answer, Reply, read_reply
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 

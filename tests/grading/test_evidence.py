@@ -7,8 +7,8 @@ import torch
 from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, build, case, made_by
+from nbjudge.calls import Answer, Reply, read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.probe import respond
 
 continued = Exercise("continued", results=("tokens",))

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, build, case, made_by
+from nbjudge.calls import read_reply
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from nbjudge.authoring import case
+from nbjudge.calls import Answer, calls_for
 from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
@@ -20,7 +21,6 @@ from nbjudge.course.loading import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import Answer, calls_for
 from nbjudge.settings import Limits
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell

@@ -10,10 +10,10 @@ import torch
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.changed_values import changed_values
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])

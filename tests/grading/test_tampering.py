@@ -107,16 +107,16 @@ TAMPERING = {
     "answers with points": REPLY.format("{'dict': [['points', {'plain': 2}], ['agrees', {'plain': True}]]}"),
     "answers too little": REPLY.format("{'dict': [['answers', {'list': []}]]}"),
     "claims a change of nothing": REPLY.format(
-        "{'dict': [['answers', {'list': [{'dict': [['value', {'plain': 1}], "
+        "{'dict': [['answers', {'list': [{'dict': [['status', 'value'], ['value', {'plain': 1}], "
         "['changed', {'list': [{'plain': 'boom'}, {'plain': '/args/99'}]}]]}] * 2}]]}"
     ),
     "claims strange gradients": REPLY.format(
-        "{'dict': [['answers', {'list': [{'dict': [['value', {'plain': 1}], "
+        "{'dict': [['answers', {'list': [{'dict': [['status', 'value'], ['value', {'plain': 1}], "
         "['gradients', {'dict': [['boom', {'plain': 1}]]}]]}] * 2}]]}"
     ),
     "raises a book": REPLY.format(
-        "{'dict': [['answers', {'list': [{'dict': [['raised', {'dict': [['type', {'plain': 'E' * 10**6}], "
-        "['message', {'plain': 'x' * 10**7}], ['line', {'plain': 'y' * 10**6}]]}]]}] * 2}]]}"
+        "{'dict': [['answers', {'list': [{'dict': [['status', 'raised'], ['error', {'plain': 'E' * 10**6}], "
+        "['message', {'plain': 'x' * 10**7}], ['line', {'plain': 'y' * 10**6}]]}] * 2}]]}"
     ),
     "is another main": "sys.modules['__main__'] = type(sys)('other')",
     "has no main": "del sys.modules['__main__']",

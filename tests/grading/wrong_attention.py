@@ -5,8 +5,8 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, case
+from nbjudge.calls import read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import TutoredAssignment, material_of

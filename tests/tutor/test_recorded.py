@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from attention_lab.measurements import AttentionExercise
+from nbjudge.calls import read_reply
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_groups
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from nbjudge.calls import read_reply
 from nbjudge.course.course import find_course
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_groups
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor import smallest as smallest_module
 from nbjudge.tutor.help import show_case

@@ -44,9 +44,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
         converted = Converter(display="block" if block else "inline").convert_to_element(known)
         formula = Element("math")
         _copy_harmless(formula, converted)
-    except (
-        Exception
-    ) as error:  # whatever a student typed; the converter raises many kinds
+    except Exception as error:  # whatever a student typed; the converter raises many kinds
         raise ValueError(f"{tex!r} does not become MathML ({error})") from error
     return tostring(formula, encoding="unicode")
 

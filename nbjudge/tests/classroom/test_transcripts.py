@@ -2,9 +2,9 @@
 
 import pytest
 
+from nbjudge.calls import Answer, Reply
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import CachedConversation, Transcripts
-from nbjudge.kernel.protocol import Answer, Reply
 from nbjudge.tutor.conversation import KernelRequest
 from nbjudge.tutor.messages import CallReply
 

@@ -9,10 +9,10 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
+from nbjudge.calls import Answer, Reply
 from nbjudge.judge.drawn_group import call_groups, draw_groups
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel import protocol
-from nbjudge.kernel.protocol import Answer, Reply
 
 SIZES = {"one": 1, "two": 2, "three": 3, "four": 4}
 exercise = Exercise("double", results=("output",))
@@ -142,7 +142,7 @@ def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
     without = protocol.expression(with_probe=False)
     assert repr(eval(without)) == protocol.NO_PROBE
     printed = repr(eval(protocol.expression()))
-    assert protocol.read_printed(printed) == [{"missing": True}]
+    assert protocol.read_printed(printed) == [{"status": "missing", "near": ""}]
     assert repr(eval(without)) == printed and len(without) < len(protocol.expression()) / 20
     sys.nbjudge_probe += b" "
     assert repr(eval(without)) == protocol.NO_PROBE

@@ -11,9 +11,9 @@ from torch import nn
 from torch_exercise import Exercise
 
 from nbjudge.authoring import MadeInKernel, case, made_by
+from nbjudge.calls import calls_for, read_reply
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build
 from nbjudge.values import packing

@@ -9,7 +9,8 @@ import torch
 import torch.nn as nn
 
 from nbjudge.authoring import case
-from nbjudge.kernel.protocol import calls_for, request
+from nbjudge.calls import calls_for
+from nbjudge.kernel.protocol import request
 from nbjudge.probe.respond import respond
 from nbjudge.torch import build
 from nbjudge.values.packing import unpack

@@ -8,9 +8,9 @@ import torch
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer, read_reply
 from nbjudge.judge import messages
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import Answer, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 

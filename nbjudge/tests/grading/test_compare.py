@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbjudge.authoring import Tolerance
+from nbjudge.calls import Answer
 from nbjudge.judge.compare import same_answer, same_gradients, same_value
-from nbjudge.kernel.protocol import Answer
 from nbjudge.values.packing import UnreadableValue
 
 # However slow the machine, and without a database beside the tests.

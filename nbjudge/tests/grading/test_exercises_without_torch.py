@@ -15,11 +15,11 @@ import pytest
 
 from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.authoring.cases import as_kernel_code
+from nbjudge.calls import read_reply
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
 from nbjudge.values.obstacles import why_it_cannot_travel

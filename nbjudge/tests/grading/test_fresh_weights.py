@@ -6,8 +6,8 @@ from torch import nn
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
+from nbjudge.calls import read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build
 

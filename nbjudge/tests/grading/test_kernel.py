@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from nbjudge.authoring import case
+from nbjudge.calls import Reply, calls_for
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import Reply, calls_for
 from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration

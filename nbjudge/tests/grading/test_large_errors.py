@@ -5,10 +5,10 @@ from __future__ import annotations
 import nbformat
 import pytest
 
+from nbjudge.calls import read_reply
 from nbjudge.kernel import protocol
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
 

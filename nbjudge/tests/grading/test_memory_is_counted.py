@@ -9,8 +9,8 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
+from nbjudge.calls import calls_for, read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch.memory import all_memory_of, memory_beside_torch, multiplications_of, without_gradients
 from nbjudge.values import packing

@@ -5,9 +5,9 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
+from nbjudge.calls import read_reply
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 double = Exercise("double", results=("doubled",))

@@ -7,8 +7,9 @@ import torch
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply, request
+from nbjudge.kernel.protocol import request
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 from nbjudge.values.packing import unpack

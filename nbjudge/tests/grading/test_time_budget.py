@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.kernel.protocol import Answer, Reply
+from nbjudge.calls import Answer, Reply
 from nbjudge.kernel.timing import TimeBudget
 
 CALLS = [{"args": [number]} for number in range(3)]

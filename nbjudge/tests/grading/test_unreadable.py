@@ -10,8 +10,8 @@ import torch
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 from nbjudge.values.packing import pack, unpack

@@ -14,12 +14,12 @@ from old_course import CONFIG, code, write_without_ids
 from rich.console import Console
 
 import nbjudge
+from nbjudge.calls import read_reply
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.grading import check_in_kernel
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_groups
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.try_checks.command import try_all
 from nbjudge.try_checks.visible import visible_tests

@@ -6,8 +6,8 @@ import pytest
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import read_reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 exercise = Exercise("path", results=("path",))

@@ -3,7 +3,7 @@
 import pytest
 
 from nbjudge.authoring import Exercise, case
-from nbjudge.kernel.protocol import Answer
+from nbjudge.calls import Answer
 from nbjudge.tutor.help import markdown_part, show_case
 from nbjudge.tutor.smallest import Difference
 

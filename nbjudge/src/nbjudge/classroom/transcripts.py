@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.kernel.protocol import AnswerCaller
+from nbjudge.calls import AnswerCaller
 from nbjudge.tutor.conversation import Conversation, KernelRequest
 from nbjudge.tutor.messages import CallReply
 

@@ -11,10 +11,10 @@ import secrets
 import sys
 from pathlib import Path
 
+from nbjudge.calls import caller_of
 from nbjudge.course.course import find_course
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.protocol import caller_of
 from nbjudge.probe.respond import reader_of
 from nbjudge.record.graded_cell import as_html, as_text
 

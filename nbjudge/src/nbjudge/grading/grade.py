@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from nbjudge.calls import Answer, AnswerCaller, Call, Reply
 from nbjudge.cell_metadata import (
     checked_exercise,
     is_left_out,
@@ -23,10 +24,8 @@ from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
-from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Tolerance
-from nbjudge.kernel.protocol import Answer
+from nbjudge.calls import Answer
 from nbjudge.values.kinds import kind_of, leaves
 from nbjudge.values.packing import UnreadableValue
 

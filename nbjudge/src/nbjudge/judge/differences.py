@@ -12,13 +12,13 @@ from itertools import permutations
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer, answers_of, calls_for
 from nbjudge.judge import describe, messages
 from nbjudge.judge.compare import same_gradients, same_value, unreadable_part
 from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.other_cases import other_cases
-from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import UnreadableValue

@@ -19,11 +19,10 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_calls
+from nbjudge.calls import Answer, AnswerCaller, Call, answers_of, calls_for
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
-from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 from nbjudge.values.obstacles import why_it_cannot_travel

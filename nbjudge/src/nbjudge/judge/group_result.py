@@ -15,10 +15,10 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
+from nbjudge.calls import Answer, answers_of
 from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.kernel.protocol import Answer, answers_of
 from nbjudge.probe.threads import ANOTHER_THREAD
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack

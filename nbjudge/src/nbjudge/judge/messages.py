@@ -10,6 +10,7 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer
 from nbjudge.judge.compare import same_gradient
 from nbjudge.judge.describe import (
     argument_name,
@@ -21,7 +22,6 @@ from nbjudge.judge.describe import (
     short,
     usual_cause,
 )
-from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import WrongParametersError
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 

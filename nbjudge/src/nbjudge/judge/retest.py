@@ -16,15 +16,14 @@ from itertools import accumulate
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Tolerance
+from nbjudge.calls import Answer, AnswerCaller, Call, answers_of
 from nbjudge.judge import messages
 from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
 from nbjudge.probe.building import BUILDERS
-from nbjudge.probe.calls import Call
 from nbjudge.values.kinds import ArrayKind, change_leaves, is_array, kind_of, owned_values
 from nbjudge.values.packing import MadeInKernel
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer, AnswerCaller
 from nbjudge.judge import describe, messages
 from nbjudge.judge.describe import receiver
 from nbjudge.judge.diagnose import diagnose
@@ -22,7 +23,6 @@ from nbjudge.judge.drawn_group import DrawnGroup, call_groups, draw_groups
 from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.kernel.protocol import Answer, AnswerCaller
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,12 @@ import msgspec
 import nbformat
 from nbformat import NotebookNode
 
+from nbjudge.calls import Answer, Call, Reply, read_reply
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
 from nbjudge.kernel import channel, protocol
 from nbjudge.kernel.process import KernelEnvironment, start_process
-from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
-from nbjudge.probe.calls import Call
 from nbjudge.probe.kernel_state import NOTE_GIVEN, NOTE_STUDENTS
 from nbjudge.probe.watching import WatchedCalls
 
@@ -134,7 +133,7 @@ class KernelClient:
         name
             The name of the answer.
         calls
-            The arguments and what else to do, see `nbjudge.kernel.protocol.calls_for`.
+            The arguments and what else to do, see `nbjudge.calls.calls_for`.
         watched_calls
             The names of the steps to note if they run.
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from nbjudge.kernel.protocol import Reply
-from nbjudge.probe.calls import Call
+from nbjudge.calls import Call, Reply
 
 MAX_POLL_INTERVAL = 0.25  # seconds between two looks at a deadline
 MIN_POLL_INTERVAL = 0.02

@@ -14,20 +14,19 @@ import itertools
 import linecache
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
-from nbjudge.probe.calls import Call, RawAnswer
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.threads import ANOTHER_THREAD, OtherThreads
 from nbjudge.probe.watching import Recording, WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values, type_names
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 
-LONGEST_MESSAGE = 2_000  # characters
+LONGEST_MESSAGE = 500  # characters
 LIKENESS = 0.8  # of 1, from which on a name may be meant for another one
 NOT_ANSWERED = "the request could not be answered"
 
@@ -78,13 +77,13 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
         return pack(answers) if ran_while_packing else packed
 
 
-def _missing(name: str, namespace: dict[str, Any]) -> RawAnswer:
+def _missing(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
     """Say what is there in place of an answer: something else of its name, or a name like it."""
     if name in namespace:
-        return {"missing": True, "holds": type_names(namespace[name])}
+        return {"status": "missing", "holds": type_names(namespace[name])}
     callables = [each for each, value in namespace.items() if callable(value) and not each.startswith("_")]
     near = difflib.get_close_matches(name, callables, 1, LIKENESS)
-    return {"missing": True, "near": near[0]} if near else {"missing": True}
+    return {"status": "missing", "near": near[0] if near else ""}
 
 
 def reader_of(namespace: dict[str, Any], name: str) -> Callable[[], Any] | None:
@@ -96,30 +95,30 @@ def reader_of(namespace: dict[str, Any], name: str) -> Callable[[], Any] | None:
 
 
 def answer_calls(
-    function: Any, calls: list[Call], watched_calls: WatchedCalls | None = None
-) -> list[RawAnswer]:
+    function: Any, calls: Sequence[Mapping[str, Any]], watched_calls: WatchedCalls | None = None
+) -> list[dict[str, Any]]:
     """Call `function` once per call: a dict per call says what came of it, and which watched calls ran."""
     with Recording(watched_calls or {}) as recording:
         return _answers(function, calls, recording)
 
 
-def _answers(function: Any, calls: list[Call], recording: Recording) -> list[RawAnswer]:
+def _answers(function: Any, calls: Sequence[Mapping[str, Any]], recording: Recording) -> list[dict[str, Any]]:
     if not callable(function):
-        return [{"missing": True} for _ in calls]
-    answers: list[RawAnswer] = []
+        return [{"status": "missing"} for _ in calls]
+    answers: list[dict[str, Any]] = []
     for call in calls:
         answers.append(_answer(function, call, recording))
         answers[-1]["ran"] = sorted({*answers[-1].get("ran", ()), *recording.taken()})
-        if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
+        if answers[-1].get("error") == "KeyboardInterrupt":
             break  # the judge has lost patience
     return answers
 
 
-def _answer(function: Callable[..., Any], call: Call, recording: Recording) -> RawAnswer:
+def _answer(function: Callable[..., Any], call: Mapping[str, Any], recording: Recording) -> dict[str, Any]:
     cotangents, build = call["cotangents"], call.get("build")
     sent = {"args": call["args"], "kwargs": call["kwargs"]}
     taken, handed = dict(sent), list[CallArguments]()  # until they are made
-    answer: RawAnswer = {}
+    answer: dict[str, Any] = {"status": "value"}
     try:
         with recording.aside():
             if cotangents is not None:
@@ -146,12 +145,14 @@ def _answer(function: Callable[..., Any], call: Call, recording: Recording) -> R
         if cotangents is not None:
             answer["gradients"] = _gradients(value, cotangents, taken)
     except BaseException as error:
-        answer = {"raised": describe_error(error)}
+        answer = {"status": "raised", **describe_error(error)}
     answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
     return answer
 
 
-def _call(function: Callable[..., Any], call: Call, taken: dict[str, Any], arguments: Iterator[Any]) -> Any:
+def _call(
+    function: Callable[..., Any], call: Mapping[str, Any], taken: dict[str, Any], arguments: Iterator[Any]
+) -> Any:
     """The value of one call; where the answer is a class, of an object that is made for it."""
     build = call.get("build")
     if build is None:
@@ -202,17 +203,17 @@ def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """Type, message and the student's own line of an exception, whatever its class does when it is read."""
+    """Class, message and the student's own line of an exception, whatever its class does when it is read."""
     try:
         return {
-            "type": type(error).__name__[:100],
+            "error": type(error).__name__[:100],
             "message": _message(error),
             "line": _line(error)[:200],
         }
     except KeyboardInterrupt:  # the grader has stopped the call
-        return {"type": "KeyboardInterrupt", "message": "", "line": ""}
+        return {"error": "KeyboardInterrupt", "message": "", "line": ""}
     except BaseException:
-        return {"type": "Exception", "message": "", "line": ""}
+        return {"error": "Exception", "message": "", "line": ""}
 
 
 def _message(error: BaseException) -> str:

@@ -19,12 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise, Step
+from nbjudge.calls import caller_of
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.protocol import caller_of
 from nbjudge.probe.watching import python_functions
 
 NO_CHECKS = (

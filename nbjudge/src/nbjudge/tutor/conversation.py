@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply, read_reply, request
-from nbjudge.probe.calls import Call
+from nbjudge.calls import Answer, AnswerCaller, Call, Reply, read_reply
+from nbjudge.kernel.protocol import request
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.tutor.messages import LARGEST_TEXT, CallReply
 from nbjudge.values import packing

@@ -11,11 +11,11 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer, AnswerCaller
 from nbjudge.judge import describe
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.scoring import Judgement
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.protocol import Answer, AnswerCaller
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.messages import HelpRequest, Part

@@ -18,9 +18,9 @@ from typing import Any
 
 from nbjudge.authoring.cases import Build, Case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.calls import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from nbjudge.calls import AnswerCaller
 from nbjudge.errors import CourseError
 from nbjudge.judge import verdict
 from nbjudge.judge.drawn_group import join_calls
 from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
-from nbjudge.kernel.protocol import AnswerCaller
 from nbjudge.tutor import messages
 from nbjudge.tutor.conversation import (
     AnyConversation,
