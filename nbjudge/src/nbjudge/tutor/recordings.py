@@ -36,7 +36,7 @@ FORMS = {
     "nbjudge.tutor.recorded": ("RecordedExercise", "RecordedGroup"),
     "nbjudge.authoring.cases": ("Build", "Case"),
     "nbjudge.authoring.exercise": ("Step", "Tolerance"),
-    "nbjudge.kernel.protocol": ("Answer",),
+    "nbjudge.calls": ("Answer",),
     "nbjudge.torch.authoring": ("ModuleBuild", "Step"),
 }
 FORM_NAMES = {f"{module}.{name}" for module, names in FORMS.items() for name in names}
