@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from attack import FULL, MARK, NOTHING, Attack, all_attacks, finder, wrong
+from attack import MARK, Attack
 from nbformat import NotebookNode
 from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
@@ -89,7 +89,7 @@ class Arena:
         folder = hand_in(self.root, student, work)
         if attack is not None:
             attack.lay_out(folder, self)
-        self.api.config.RunAndJudge.update(LIMITS | (attack.limits if attack is not None else {}))
+        self.api.config.RunAndJudge.update(LIMITS | dict(attack.limits if attack is not None else {}))
         result = self.api.autograde(FOLDER, student)
         assert result["success"], (result.get("log", "") + result.get("error", ""))[-2000:]
         return self.graded.points(student)
@@ -180,7 +180,3 @@ def _bears_the_mark(process: psutil.Process) -> bool:
         return process.status() != psutil.STATUS_ZOMBIE and MARK in process.cmdline()
     except psutil.Error:
         return False
-
-
-__all__ = ["FULL", "LIMITS", "MARK", "NOTHING", "PATIENCE", "SECRETS", "VARIABLE", "Arena", "Attack"]
-__all__ += ["all_attacks", "finder", "wrong"]

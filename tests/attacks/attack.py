@@ -1,38 +1,17 @@
-"""What an attack is: one file of `cases`, whose docstring says in one sentence what it tries.
-
-    submission()        what is handed in, with the wrong control's answers where it has none of its own
-    FILES               further files beside the notebook, name -> bytes
-    LIMITS              other limits than the arena's
-    prepare(folder)     links, pipes and whatever else `FILES` cannot hold
-    neighbour()         the honest notebook that is graded right after it, to look for what was left behind
-    NEXT_LOOKS          or only the code that looks, at the beginning of that notebook
-    NOTHING_LEFT        what it shows where it finds nothing
-    PROOF               a pattern in what the attack shows: one that did nothing was not withstood
-    REASON              a part of what the student is told of the first exercise
-    REPRESENTS          the family of attacks for which `make test` runs this one
-    DAILY               an attack of the same kind that `make test` runs in its place: this one takes long
-    MOST_MEMORY         MiB that grading it may cost the grader's own process
-    harm(arena)         a sentence, if damage of the attack's own kind can be seen from outside
-
-`submission` and `prepare` may take the arena as well, for what an attacker could have guessed.
-"""
+"""What an attack is: one class in `cases`, tried in the arena beside the right and the wrong control."""
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
+import importlib
 import os
 import re
 import resource
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
-from tiny_course import FULL, NOTHING, after, answered
+from tiny_course import after, answered
 
 if TYPE_CHECKING:
     from arena import Arena
@@ -92,116 +71,82 @@ builtins.exec = forged_exec
 """
 
 
-@dataclass
 class Attack:
-    """One file of `cases`."""
+    """A family member of `cases`: a class whose docstring says in one sentence what it tries."""
 
-    module: ModuleType
-    _memory_before: float = 0
+    # Code in the place of the wrong control's answers.
+    double: str | None = None
+    row_sums: str | None = None
+    biggest: str | None = None
+    files: Mapping[str, bytes] = {}  # further files beside the notebook
+    limits: Mapping[str, float] = {}  # other limits than the arena's
+    proof = ""  # a pattern in what the attack shows: one that did nothing was not withstood
+    reason = ""  # a part of what the student is told of the first exercise
+    next_looks: str | None = None  # code at the beginning of the next notebook, to look for what was left
+    nothing_left = NOTHING_LEFT  # what it shows where it finds nothing
+    represents = ""  # the family of attacks for which `make test` runs this one
+    daily = ""  # an attack of the same kind that `make test` runs in its place: this one takes long
+    most_memory: float = MOST_MEMORY  # MiB that grading it may cost the grader's own process
+
+    def submission(self, arena: Arena) -> NotebookNode | bytes:
+        """What is handed in; the arena says what an attacker could have guessed."""
+        return wrong(**{name: code for name in WRONG if (code := getattr(self, name)) is not None})
+
+    def prepare(self, folder: Path, arena: Arena) -> None:
+        """Links, pipes and whatever else `files` cannot hold."""
+
+    def neighbour(self) -> NotebookNode:
+        """The honest notebook that is graded right after it."""
+        return answered() if self.next_looks is None else after(answered(), "setup", self.next_looks)
+
+    def harm(self, arena: Arena) -> str:
+        """A sentence, if damage of the attack's own kind can be seen from outside."""
+        return ""
 
     @property
     def name(self) -> str:
-        return self.module.__name__
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     @property
     def tries(self) -> str:
-        return " ".join((self.module.__doc__ or "").split())
-
-    @property
-    def daily(self) -> str:
-        """The name of the attack of its kind that is run every day."""
-        return self._own("DAILY", self.name)
-
-    @property
-    def represents(self) -> str:
-        """The family of attacks that this one represents in `make test`; empty for most."""
-        return self._own("REPRESENTS", "")
-
-    @property
-    def proof(self) -> str:
-        return self._own("PROOF", "")
-
-    @property
-    def limits(self) -> dict[str, float]:
-        return self._own("LIMITS", {})
-
-    def submission(self, arena: Arena) -> NotebookNode | bytes:
-        return _given(self.module.submission, arena)
+        return " ".join((self.__doc__ or "").split())
 
     @property
     def brings_a_neighbour(self) -> bool:
-        return hasattr(self.module, "neighbour") or self._looks is not None
-
-    def neighbour(self) -> NotebookNode:
-        if self._looks is not None:
-            return after(answered(), "setup", self._looks)
-        return self._own("neighbour", answered)()
+        return type(self).neighbour is not Attack.neighbour or self.next_looks is not None
 
     def lay_out(self, folder: Path, arena: Arena) -> None:
         """Put what is beside the notebook into the submitted folder."""
-        for name, content in self._own("FILES", {}).items():
+        for name, content in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
         self._memory_before = _most_memory()
-        _given(self._own("prepare", lambda folder: None), folder, arena)
+        self.prepare(folder, arena)
 
-    def harm(self, arena: Arena) -> str:
+    def done(self, arena: Arena) -> str:
         """What it did, in a sentence; empty where it was withstood."""
         shown = arena.shown(self.name)
         if not re.search(self.proof, shown):
             return f"it did nothing: {shown[:500]}"
         reason = arena.graded.reason(self.name, "double")
-        if self._own("REASON", "") not in reason:
+        if self.reason not in reason:
             return f"it is said to be {reason}"
         cost = _most_memory() - self._memory_before
-        if cost > self._own("MOST_MEMORY", MOST_MEMORY):
+        if cost > self.most_memory:
             return f"it cost the grader {cost:.0f} MiB"
-        left = arena.shown(f"after_{self.name}") if self._looks is not None else ""
-        if self._looks is not None and self._own("NOTHING_LEFT", NOTHING_LEFT) not in left:
-            return f"the next notebook found {left[:300]}"
-        return self._own("harm", lambda _arena: "")(arena)
-
-    @property
-    def _looks(self) -> str | None:
-        return self._own("NEXT_LOOKS", None)
-
-    def _own(self, name: str, otherwise: Any) -> Any:
-        return getattr(self.module, name, otherwise)
+        if self.next_looks is not None:
+            left = arena.shown(f"after_{self.name}")
+            if self.nothing_left not in left:
+                return f"the next notebook found {left[:300]}"
+        return self.harm(arena)
 
 
 def all_attacks() -> list[Attack]:
-    return [Attack(_load(path)) for path in sorted(CASES.glob("*.py"))]
-
-
-def _given(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with as many of the arguments as it takes."""
-    return function(*arguments[: len(inspect.signature(function).parameters)])
+    for path in sorted(CASES.glob("*.py")):
+        importlib.import_module(f"cases.{path.stem}")
+    return [kind() for kind in Attack.__subclasses__()]
 
 
 def _most_memory() -> float:
     """MiB that this process has held at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-__all__ = [
-    "FORGED_REPLIES",
-    "FULL",
-    "HASTY",
-    "IMPATIENT",
-    "MARK",
-    "NOTHING",
-    "WRONG",
-    "Attack",
-    "all_attacks",
-    "finder",
-    "wrong",
-]

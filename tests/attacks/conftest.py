@@ -4,8 +4,8 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
-from arena import FULL, VARIABLE, Arena
-from tiny_course import answered
+from arena import VARIABLE, Arena
+from tiny_course import FULL, answered
 
 from nbjudge.sandbox.fork_server_client import close_fork_server
 

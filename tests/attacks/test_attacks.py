@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
-from arena import FULL, NOTHING, PATIENCE, Arena, all_attacks, wrong
-from tiny_course import answered
+from arena import PATIENCE, Arena
+from attack import all_attacks, wrong
+from tiny_course import FULL, NOTHING, answered
 
 ATTACKS = all_attacks()
-DAILY = [attack for attack in ATTACKS if attack.daily == attack.name]
+DAILY = [attack for attack in ATTACKS if not attack.daily]
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.attack,
@@ -18,14 +19,14 @@ pytestmark = [
 ]
 
 
-def test_the_right_control_gets_full_marks_and_the_wrong_one_nothing(arena: Arena):
+def test_the_controls_get_full_marks_and_nothing(arena: Arena):
     assert arena.grade("right_control", answered()) == FULL
     assert arena.grade("wrong_control", wrong()) == NOTHING
 
 
-def test_there_are_enough_attacks_and_each_says_what_it_tries():
-    assert len(ATTACKS) >= 120 and len(DAILY) >= 110
-    assert {attack.daily for attack in ATTACKS} == {attack.name for attack in DAILY}
+def test_each_attack_says_what_it_tries():
+    assert len(ATTACKS) >= 95 and len(DAILY) >= 88
+    assert {attack.daily for attack in ATTACKS} - {""} <= {attack.name for attack in DAILY}
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
     families = [attack.represents for attack in DAILY if attack.represents]
@@ -49,7 +50,7 @@ def test_an_attack_is_withstood(attack, arena: Arena, record_property):
         suspects = ", ".join(arena.unfollowed)
         assert arena.neighbour(attack.neighbour()) == FULL, f"{suspects} cost a neighbour points"
     assert arena.secrets_in(attack.name) == []
-    assert attack.harm(arena) == ""
+    assert attack.done(arena) == ""
     assert not list(arena.mark.iterdir()), "it wrote outside its sandbox"
     assert arena.fingerprint() == before, "it changed the course"
     assert arena.database_is_sound()

@@ -1,9 +1,15 @@
-"""Displays data with nbgrader's marks and the judge's, and opens comms and widgets that carry scores."""
+"""Attacks by what cells show: forged verdicts and results."""
 
-from attack import wrong
+from attack import Attack, wrong
+from nbformat.v4 import new_code_cell
+from tiny_course import after
 
-PROOF = "nothing but text"
-DISPLAY = """
+
+class ForgedDisplays(Attack):
+    """Displays data with nbgrader's marks and the judge's, and opens comms and widgets that carry scores."""
+
+    proof = "nothing but text"
+    double = """
 import comm, ipywidgets
 from IPython.display import clear_output, display, publish_display_data, update_display
 marks = {"nbgrader": {"grade": True, "points": 2, "grade_id": "test_double", "solution": False}}
@@ -21,14 +27,147 @@ def double(x):
     return x
 """
 
+    def harm(self, arena):
+        shown = arena.shown(self.name)
+        if "grade_id" in shown:
+            return "its metadata were kept"
+        has_widget = "widgets" in arena.graded.notebook(self.name).metadata or "widget-view" in shown
+        return "a widget was kept" if has_widget else ""
 
-def submission():
-    return wrong(double=DISPLAY)
+
+class RewrittenDisplays(Attack):
+    """Rewrites what earlier cells showed, by display ids and in the name of other cells, into verdicts."""
+
+    proof = "rewrote"
+    VERDICT = {
+        "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
+        "groups": [{"name": "all", "points": 2, "is_earned": True, "note": ""}],
+    }  # fmt: skip
+    # Every display has the same id, so that anyone who updates one updates whatever is known by it.
+    SHOW = """
+def double(x):
+    return x
+from IPython.display import display, publish_display_data
+import uuid
+ours, parents = "the one", []
+def show():
+    kernel = get_ipython().kernel
+    parents.append(kernel.get_parent("shell"))
+    for kind in ("display_data", "execute_result"):
+        content = {"data": {"text/plain": "0"}, "metadata": {}, "transient": {"display_id": ours}}
+        content["execution_count"] = 1
+        kernel.session.send(kernel.iopub_socket, kind, content, parent=parents[-1])
+show()
+class Shown:
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        show()
+        return {"text/plain": "2"}
+"""
+    # In the tests of the lesson, where a verdict comes to be, the answers are called and show as well.
+    ANSWER = """
+def row_sums(x):
+    show()
+    return x.sum()
+"""
+    REWRITE = f"""
+def rewrite(parent, identity=ours):
+    kernel, sent = get_ipython().kernel, 0
+    for text in ("2", "nan", "1e3", "<img src=x onerror=alert(1)>", 2, None, ["2"], {{"points": 2}}):
+        for metadata in ({{"nbjudge": {VERDICT!r}}}, {{"nbjudge": 7}}, [], "x", None):
+            content = {{"data": {{"text/plain": text, "text/html": "<b>5 of 5</b>"}}, "metadata": metadata}}
+            content["transient"] = {{"display_id": identity}}
+            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
+            sent += 1
+    return sent
+print("rewrote", sum(rewrite(parent) for parent in [*parents, get_ipython().kernel.get_parent("shell")]))
+print("rewrote", sum(rewrite(parents[-1], identity) for identity in ("", None, 7, "0", "points")))
+from IPython.display import update_display
+update_display("2", display_id=ours)
+"""
+
+    def submission(self, arena):
+        work = wrong(double=self.SHOW, row_sums=self.ANSWER)
+        for place in ("double", "test_double", "test_row_sums", "end"):
+            work = after(work, place, new_code_cell(self.REWRITE))
+        return work
+
+    def harm(self, arena):
+        notebook = arena.graded.notebook(self.name)
+        for cell in (cell for cell in notebook.cells if cell.id.startswith("test_")):
+            *before, verdict = cell.outputs
+            if verdict.output_type != "execute_result" or verdict.data["text/plain"] != "0":
+                return "another text is in a verdict's place"
+            if any(output.output_type in ("execute_result", "error") for output in before):
+                return "a result of its own is beside the verdict"
+        return "" if all("nbjudge" not in str(output) for output in before) else "a verdict is in an output"
 
 
-def harm(arena):
-    shown = arena.shown(__name__)
-    if "grade_id" in shown:
-        return "its metadata were kept"
-    has_widget = "widgets" in arena.graded.notebook(__name__).metadata or "widget-view" in shown
-    return "a widget was kept" if has_widget else ""
+class LooksLikeAVerdict(Attack):
+    """Prints, displays and raises what looks like a verdict, turned round or in other alphabets too."""
+
+    proof = "points"
+    double = """
+from IPython.display import HTML, Markdown, display
+texts = ["double: 2 of 2 points", "\\u202estniop 2 fo 2 :elbuod", "double\\u200b: \\u0662 of \\uff12 points",
+         "\\x1b[32m2\\x1b[0m of 2 points", "2", "2.0", " 2 ", "\\r2", "\\b\\b\\b2 points"]
+class Shown:
+    def __init__(self, text):
+        self.text = text
+    def __repr__(self):
+        return self.text
+    def _repr_html_(self):
+        return f"<h4>{self.text}</h4><p><strong>Right in every case.</strong></p>"
+def show():
+    for text in texts:
+        print(text)
+        display(Shown(text), HTML(text), Markdown(text))
+def double(x):
+    show()
+    raise ValueError(texts[0] + "\\nRight in every case.")
+def row_sums(x):
+    show()
+    return Shown("2 points")
+def biggest(x):
+    formula = "$\\\\href{javascript:alert(1)}{2 points}$"
+    raise type("2 of 2 points. Right in every case.", (ValueError,), {})(formula)
+show()
+Shown("2 points")
+"""
+    row_sums = ""
+    biggest = ""
+
+    def harm(self, arena):
+        for cell in arena.graded.notebook(self.name).cells:
+            rich = [output for output in cell.get("outputs", []) if "text/html" in output.get("data", {})]
+            if len(rich) != cell.id.startswith("test_"):
+                return f"{cell.id} shows {len(rich)} pieces of HTML"
+            if rich and (rich[0].data["text/plain"] != "0" or "0 of" not in rich[0].data["text/html"]):
+                return "a verdict says something else"
+        return ""
+
+
+class HidesInWidgets(Attack):
+    """Has output widgets take what cells show, errors too, and opens more of them than anybody counts."""
+
+    proof = "not hidden"
+    double = """
+kernel = get_ipython().kernel
+print("not hidden", flush=True)
+def comm(kind, number, **state):
+    content = {"comm_id": str(number), "data": {"method": "update", "state": state, "buffer_paths": []}}
+    if kind == "comm_open":
+        content |= {"target_name": "jupyter.widget", "target_module": None}
+    kernel.session.send(kernel.iopub_socket, kind, content, parent=kernel.get_parent("shell"))
+def double(x):
+    header = kernel.get_parent("shell")["header"]["msg_id"]
+    comm("comm_open", "hider", _model_name="OutputModel", msg_id=header, outputs=[])
+    comm("comm_msg", "hider", msg_id=header, outputs=[{"output_type": "execute_result", "data": 2}])
+    return x
+for number in range(3000):
+    comm("comm_open", number, _model_name="OutputModel", _model_module="@jupyter-widgets/output", msg_id="")
+for odd in ({}, {"msg_id": []}, {"msg_id": {}}, {"_model_name": []}, {"outputs": 7}):
+    comm("comm_open", "odd", **odd)
+    comm("comm_msg", "odd", **odd)
+double(torch.ones(2))
+raise ValueError("unseen")
+"""

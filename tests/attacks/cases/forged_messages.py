@@ -1,0 +1,271 @@
+"""Attacks on the messages between a kernel and its relay: forged, odd, or in a wrong order."""
+
+from attack import HASTY, IMPATIENT, Attack, wrong
+
+
+class ForgedResults(Attack):
+    """Sends results with numbers and a verdict's metadata, in the name of its own and of other cells."""
+
+    represents = "forged results"
+    proof = "sent"
+    double = """
+def send():
+    kernel, hook = get_ipython().kernel, get_ipython().displayhook
+    verdict = {"exercise": "double", "points": 2, "max_points": 2, "groups": [], "findings": [], "seed": 1}
+    for parent in (hook.parent_header, kernel.get_parent("shell"), kernel.get_parent("control"), {}):
+        for kind in ("execute_result", "display_data", "stream", "error"):
+            content = {
+                "data": {"text/plain": "2", "text/html": "2 of 2"}, "execution_count": 1, "name": "stdout",
+                "text": "2", "ename": "2", "evalue": "2", "traceback": [],
+                "metadata": {"nbjudge": verdict},
+            }
+            kernel.session.send(hook.pub_socket, kind, content, parent=parent, metadata={"points": 2})
+def double(x):
+    send()
+    return x
+def row_sums(x):
+    send()
+    print("sent")
+    return x.sum()
+send()
+"""
+    row_sums = ""
+
+    def harm(self, arena):
+        graded = [cell for cell in arena.graded.notebook(self.name).cells if cell.id.startswith("test_")]
+        results = [o for cell in graded for o in cell.outputs if o.output_type in ("execute_result", "error")]
+        return "" if len(results) == len(graded) else "a forged result is beside the verdict"
+
+
+class ForgedShellReplies(Attack):
+    """Answers the grader's question on the kernel's own wire before the real reply, with a forged one."""
+
+    limits = IMPATIENT
+    # Anyone who writes on a wire beside its owner may crash or hang over it, and what was printed on the
+    # way is lost then. So the forger shows what it holds before it is called, and afterwards either what it
+    # sent or that its cell came to no end of its own. One that lacks a part, fails or is not called shows
+    # less.
+    proof = "holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)"
+    double = """
+import base64, json
+kernel, forged = get_ipython().kernel, []
+def packed(value):
+    tree = {"list": [{"dict": [["value", value], ["points", {"plain": 2}]]}] * 2}
+    words = [json.dumps(tree).encode(), torch.ones(3).numpy().tobytes()]
+    return repr(" ".join(base64.b64encode(word).decode() for word in words))
+def forge(value):
+    answer = {"status": "ok", "data": {"text/plain": packed(value)}, "metadata": {"points": 2}}
+    content = {
+        "status": "ok", "execution_count": 1, "payload": [], "points": 2,
+        "user_expressions": {"answer": answer, "points": answer},
+    }
+    parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
+    message = kernel.session.msg("execute_reply", content, parent)
+    return kernel.shell_stream, kernel.session.serialize(message, ident)
+def double(x):
+    for value in ({"tensor": ["float32", [3], 0, [0]]}, {"plain": True}, {"other": "x"}):
+        stream, message = forge(value)
+        stream.send_multipart(message)
+        stream.flush()
+        forged.append(value)
+        print("forged", len(forged), flush=True)
+    return x
+if callable(forge({"other": "x"})[0].flush):
+    print("holds the wire")
+"""
+
+
+class ForgedPayloads(Attack):
+    """Has every reply of the kernel announce its end, open pagers and set the next cell's text."""
+
+    double = """
+def write(*arguments):
+    manager = get_ipython().payload_manager
+    manager.write_payload({"source": "ask_exit", "keepkernel": False}, single=False)
+    manager.write_payload({"source": "set_next_input", "text": "2", "replace": True}, single=False)
+    manager.write_payload({"source": "page", "data": {"text/html": "<script>2</script>"}}, single=False)
+    manager.write_payload({"source": 2}, single=False)
+get_ipython().events.register("post_execute", write)
+def double(x):
+    write()
+    return x
+"""
+
+
+class ForgedStatus(Attack):
+    """Says that cells are over before they are, that the kernel is dead, and that it starts again."""
+
+    proof = "said it all"
+    double = """
+import time
+def say():
+    kernel = get_ipython().kernel
+    for state in ("idle", "dead", "starting", "busy", "idle", 7, None):
+        for parent in (kernel.get_parent("shell"), {}):
+            content = {"execution_state": state}
+            kernel.session.send(kernel.iopub_socket, "status", content, parent=parent)
+            reply = {"status": "ok", "restart": True}
+            kernel.session.send(kernel.iopub_socket, "shutdown_reply", reply, parent=parent)
+def double(x):
+    say()
+    return x
+def row_sums(x):
+    print("said it all", flush=True)
+    time.sleep(0.1)
+    say()
+    return x.sum()
+say()
+"""
+    row_sums = ""
+
+
+class MessagesOfTomorrow(Attack):
+    """Replies to questions not yet asked, and shows results of cells not yet run: ids can be guessed."""
+
+    proof = "sent ahead [1-9]"
+    double = """
+import base64, json
+kernel = get_ipython().kernel
+def packed(points):
+    entry = {"dict": [["value", {"tensor": ["float32", [3], 0, [0]]}], ["points", {"plain": points}]]}
+    words = (json.dumps({"list": [entry] * 8}).encode(), (torch.ones(3) * 2).numpy().tobytes())
+    return repr(" ".join(base64.b64encode(word).decode() for word in words))
+def send_ahead(count=12):
+    parent, sent = dict(kernel.get_parent("shell")), 0
+    name, process, number = parent["header"]["msg_id"].rsplit("_", 2)
+    for ahead in range(1, count):
+        header = dict(parent["header"], msg_id=f"{name}_{process}_{int(number) + ahead}")
+        future = {"header": header, "metadata": {}, "content": {}}
+        two = {"data": {"text/plain": "2"}, "metadata": {"points": 2}, "execution_count": 1}
+        for kind, content in (("execute_result", two), ("status", {"execution_state": "idle"})):
+            kernel.session.send(kernel.iopub_socket, kind, content, parent=future)
+        answer = {"status": "ok", "data": {"text/plain": packed(2)}, "metadata": {}}
+        content = {"status": "ok", "execution_count": 1, "payload": []}
+        content["user_expressions"] = {"answer": answer}
+        ident = kernel._parent_ident["shell"]
+        kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=future, ident=ident)
+        sent += 1
+    return sent
+def double(x):
+    send_ahead()
+    return x
+print("sent ahead", send_ahead())
+"""
+
+
+class OddReplies(Attack):
+    """Replies to cells and questions with contents of every wrong shape, so that its grader stumbles."""
+
+    limits = IMPATIENT | {"notebook_seconds": 40}
+    proof = "replies"
+    ODD = """
+kernel = get_ipython().kernel
+contents = [
+    {}, [], None, 2, "x", {"status": 2}, {"status": "ok", "payload": 7},
+    {"status": "ok", "payload": [7, None, {}]},
+    {"status": "ok", "execution_count": "many"}, {"status": "ok", "execution_count": -1}, {"status": []},
+    {"status": "ok", "execution_count": 10**300}, {"status": "error"},
+    {"status": "error", "ename": 7, "evalue": []},
+    {"status": "error", "ename": {}, "evalue": None, "traceback": 7}, {"status": "ok", "user_expressions": 7},
+    {"status": "ok", "user_expressions": {"answer": 7}}, {"status": "ok", "user_expressions": {"answer": {}}},
+    {"status": "ok", "user_expressions": {"answer": {"status": "ok", "data": 7}}},
+    {"status": "ok", "user_expressions": {"answer": {"status": "ok", "data": {"text/plain": 7}}}},
+    {"status": "ok", "user_expressions": {"answer": {"status": "ok", "data": {"text/plain": "'\\ud800'"}}}},
+    {"status": "ok", "user_expressions": {"answer": {"status": "error", "ename": 7, "evalue": {}}}},
+]
+kinds, turn, real = ("execute_reply", "status", "execute_input", "stream", "error"), [0], kernel.session.send
+def send(stream, kind, content=None, *arguments, **options):
+    known = kind if isinstance(kind, str) else kind.get("msg_type", "")
+    if known == "execute_reply":
+        turn[0] += 1
+        content = contents[turn[0] % len(contents)]
+    elif known in kinds[1:] and turn[0] % 3 == 2:
+        real(stream, kind, contents[turn[0] % len(contents)], *arguments, **options)
+    return real(stream, kind, content, *arguments, **options)
+print("replies", flush=True)
+kernel.session.send = send
+"""
+
+    def submission(self, arena):
+        return wrong(double=self.ODD + "def double(x):\n    return x")
+
+    def harm(self, arena):
+        reasons = [arena.graded.reason(self.name, name) for name in ("double", "row_sums", "biggest")]
+        return "" if all(reasons) else "an exercise is 0 without a reason"
+
+
+class MalformedMessages(Attack):
+    """Sends messages that are unsigned, cut off, repeated, of the wrong types, or no messages at all."""
+
+    proof = "sent them"
+    double = """
+import json, zmq
+def send():
+    kernel = get_ipython().kernel
+    session, socket = kernel.session, kernel.iopub_socket
+    raw = [
+        [b""], [b"<IDS|MSG>"], [b"<IDS|MSG>", b"", b"{}", b"{}", b"{}", b"{}"], [b"\\xff" * 100] * 9,
+        [b"<IDS|MSG>", b"0" * 64, b"[" * 10_000, b"{}", b"{}", b"{}"],
+    ]
+    for content in ([], None, 2, "2", {"data": 2}, {"text": None}, {"execution_state": []}, {"metadata": 2}):
+        for kind in ("execute_result", "stream", "status", "error", "display_data", "no_such", ""):
+            message = session.msg(kind, parent=kernel.get_parent("shell"))
+            message["content"] = content
+            raw.append(session.serialize(message))
+            message["header"] = {"msg_type": 2}
+            raw.append(session.serialize(message))
+    for parts in raw * 2:  # the same signature twice is refused, too
+        socket.send_multipart([part if isinstance(part, bytes) else bytes(part) for part in parts])
+def double(x):
+    send()
+    return x
+def row_sums(x):
+    send()
+    print("sent them")
+    return x.sum()
+"""
+    row_sums = ""
+
+
+class OwnClient(Attack):
+    """Reads its kernel's key, connects a client of its own, and sends requests as the grader would."""
+
+    limits = IMPATIENT
+    proof = "connected True"
+    double = """
+import glob, os, threading, time
+from jupyter_client import BlockingKernelClient
+files = glob.glob(os.path.expanduser("~/.kernel.json")) + glob.glob("/**/kernel*.json", recursive=False)
+print("connected", bool(files))
+def bother():
+    client = BlockingKernelClient(connection_file=files[0])
+    client.load_connection_file()
+    client.start_channels()
+    for number in range(40):
+        client.execute("2", user_expressions={"answer": "2"})
+        client.control_channel.send(client.session.msg("interrupt_request", {}))
+        time.sleep(0.005)
+    client.shutdown()
+def double(x):
+    threading.Thread(target=bother, daemon=True).start()
+    return x
+"""
+
+
+class Twin(Attack):
+    """Forks its kernel, so that two of them answer every request on the same sockets."""
+
+    limits = HASTY
+    double = """
+import os
+def double(x):
+    if os.fork() == 0:
+        kernel = get_ipython().kernel
+        parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
+        answer = {"status": "ok", "data": {"text/plain": "'2'"}, "metadata": {}}
+        content = {"status": "ok", "user_expressions": {"answer": answer}, "payload": []}
+        for _ in range(100):
+            kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)
+            kernel.shell_stream.flush()
+    return x
+"""
