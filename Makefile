@@ -13,7 +13,7 @@ help:
 	@echo "make lab     open the course in JupyterLab"
 	@echo "make build   make release/ and solutions/ from source/"
 	@echo "make bundle  the zip that students get, looked through for leaks, in dist/"
-	@echo "             with TUTOR=measured it brings a tutor that says what is wrong"
+	@echo "             with TUTOR=full it brings the tutor, and so the checks and the solutions"
 	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make bench   how fast it is: the figures of benchmarks/README.md; an hour on two idle cores"
 	@echo "make check   lint, types, unit tests; two minutes"

@@ -180,22 +180,25 @@ def lab(
 def bundle(
     folder: Annotated[Path, typer.Option(help="The folder that the zip goes to.")] = Path("dist"),
     tutor: Annotated[
-        str, typer.Option(help="Bring a tutor: `measured` says what is wrong, not which mistake it is.")
+        str, typer.Option(help="`full` brings the tutor, and with it the checks and the solutions.")
     ] = "",
 ) -> None:
     """Make the zip that students get, and look through it for anything that gives an answer away."""
     from attention_lab.maintain.bundle.make_bundle import make_bundle
 
-    if tutor not in ("", "measured"):
+    if tutor not in ("", "full"):
         raise CourseError(
-            f"A zip for a class cannot bring the tutor {tutor!r}: `--tutor measured` (with make, "
-            "TUTOR=measured) says what is wrong and holds no answer; students who may see everything "
-            "install the course's folder."
+            f"A zip for students cannot bring the tutor {tutor!r}: `--tutor full` (with make, TUTOR=full) "
+            "brings the whole one, and without the option there is none."
         )
     zip_file = make_bundle(_course(), folder, console, bool(tutor))
     size = f"{zip_file.stat().st_size / 2**20:.1f} MiB"
-    contents = "with a tutor that measures; no reference, check or mistake" if tutor else "without a tutor"
+    contents = "with the tutor" if tutor else "without a tutor"
     console.print(f"For students: {zip_file} ({size}, {contents})", highlight=False, soft_wrap=True)
+    if tutor:
+        console.print(
+            "Students who look for them can read all checks and solutions in this zip.", soft_wrap=True
+        )
 
 
 @app.command(rich_help_panel=AUTHORS)

@@ -1,11 +1,11 @@
-"""What can be measured of wrong attention weights, for the checks and for a tutor without checks."""
+"""What can be measured of wrong attention weights, for the checks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ ROUNDING = 1e-3  # of a sum of weights
 class AttentionExercise(nbjudge.authoring.Exercise):
     """One graded answer; `weights` says which of its results has rows that sum to 1."""
 
-    IS_RECORDED: ClassVar[bool] = True
     weights: int | None = None
 
     def order_of_computation(self, count: int) -> list[int]:

@@ -27,9 +27,8 @@ from nbjudge.course.course import find_course
 from nbjudge.judge import drawn_group
 from nbjudge.kernel import protocol
 from nbjudge.probe.respond import respond
-from nbjudge.tutor.material import TutoredAssignment, material_of
+from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, decode_request, encode
-from nbjudge.tutor.recordings import record
 from nbjudge.tutor.tutor import Tutor
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke]
@@ -197,9 +196,3 @@ def test_programs_that_a_class_starts(tmp_path):
     printed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "3 graded" in printed
     compare("programs that a class starts", Counter(printed.rpartition("started:")[2].split()))
-
-
-def test_the_largest_recording_that_students_download():
-    lesson = TutoredAssignment(find_course(ROOT).assignments["rotary"])
-    measured = len(record(lesson)) // (STEP * len(lesson.coded))
-    compare("a lesson's recording", {"100 kB per exercise": measured})

@@ -12,16 +12,6 @@ MANY_SIZES = 4
 # Each head costs time, and so does each number in it: layers with heads are asked with few of all.
 FRESH_HEAD_COUNTS = (7, 9)
 FRESH_SMALL_SIZES = (7, 9, 11, 13, 14, 15)
-# A recording is downloaded by each student: its arrays are a quarter as large, and its sizes still differ
-# from each other. Some are numbers of a lesson, so that a copied number fits by accident more often.
-RECORDED_SIZES = {
-    "fresh_sizes": (3, 5, 7, 9, 11, 13, 14, 15),
-    "fresh_even_sizes": (14, 18, 22, 26, 28, 34, 36),
-    "head_counts": (3, 5),
-    "head_sizes": (3, 5, 7, 9, 11, 13),
-    "even_head_size": 6,
-    "batch_sizes": (3, 5),
-}
 
 
 class Draw(nbjudge.torch.Draw):
@@ -35,10 +25,6 @@ class Draw(nbjudge.torch.Draw):
     head_sizes = FRESH_SMALL_SIZES
     even_head_size = 14  # none of the other sizes of a layer with rotary positions
     batch_sizes = (11, 18)  # of attention block by block
-
-    @classmethod
-    def for_recordings(cls) -> type[Draw]:
-        return type(cls.__name__, (cls,), RECORDED_SIZES)
 
     def sizes(self, count: int) -> tuple[int, ...]:
         """`count` sizes (at most 8), all different from each other and from the notebook's numbers."""

@@ -106,7 +106,7 @@ def start_tutor(course: Path, folder: str, last_words: Path | None = None) -> Lo
     Parameters
     ----------
     course
-        The folder of the course's checks and sources, or of recordings of them.
+        The folder of the course's checks and sources.
     folder
         The folder of the lesson that it prepares for.
     last_words

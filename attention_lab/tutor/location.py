@@ -24,12 +24,9 @@ def has_tutor() -> bool:
 
 
 def course_folder() -> Path | None:
-    """Return the folder of the course's checks and sources, or of recordings of them, if there is one."""
+    """Return the folder of the course's checks and sources, if there is one."""
     package = Path(__file__).resolve().parents[1]
-    recorded = package / "course/recorded"
-    if any(recorded.glob("*.recorded")):
-        return recorded
     for folder in (package / "course", package.parent):
-        if any(folder.glob("checks/*/*.py")) and any(folder.glob("source/*/*.ipynb")):
+        if any(folder.glob("checks/**/*.py")) and any(folder.glob("source/*/*.ipynb")):
             return folder
     return None

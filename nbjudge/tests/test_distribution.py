@@ -21,7 +21,6 @@ WITHOUT_GRADING = (
     "nbjudge.authoring",
     "nbjudge.course.course",
     "nbjudge.try_checks.command",
-    "nbjudge.tutor.recordings",
     "nbjudge.tutor.service",
     "nbjudge.tutor.tutor",
 )

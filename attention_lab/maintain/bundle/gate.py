@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,19 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import (
     LESSONS,
     NAME,
-    RECORDED,
     grader_files,
     lesson_files,
     package_files,
+    tutor_files,
 )
 from attention_lab.maintain.bundle.private import PrivateRegions, private_in, private_lines
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.course.loading import read_notebook
-from nbjudge.tutor.recordings import SETTINGS, SUFFIX, texts_in
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
@@ -46,10 +43,8 @@ class BundleContents:
     """What a course hands out, and what it keeps to itself."""
 
     lessons: Mapping[str, bytes]  # the files of the lessons, notebooks as their sources have them
-    modules: Mapping[str, bytes]  # the files of the helper package
+    modules: Mapping[str, bytes]  # the files of the helper package, with a tutor's
     grader: Mapping[str, bytes]  # the files of nbjudge
-    recorded: Set[str]  # the names of those that a tutor asks with
-    settings: Mapping[str, Any]  # the tutor's
     notebooks: Mapping[str, NotebookNode]  # the releases, made from the sources this moment
     private: Mapping[str, str]  # by line: what it is part of
     regions: PrivateRegions
@@ -64,13 +59,12 @@ class BundleContents:
             )
             for lesson in lessons
         }
-        recorded = {f"{RECORDED}/{SETTINGS}", *(f"{RECORDED}/{lesson.folder}{SUFFIX}" for lesson in lessons)}
+        for_tutor = tutor_files(course) if tutor else {}
         return cls(
             {name: (source / name).read_bytes() for name in lesson_files(course)},
-            {name: (course.root / name).read_bytes() for name in package_files(course.root)},
+            {name: (course.root / name).read_bytes() for name in package_files(course.root, tutor)}
+            | {f"attention_lab/course/{name}": content for name, content in for_tutor.items()},
             {name: file.read_bytes() for name, file in grader_files(course.root).items()},
-            recorded if tutor else set(),
-            dict(config.get("Tutor", {})),
             notebooks,
             private_lines(course),
             PrivateRegions.of(config),
@@ -80,7 +74,7 @@ class BundleContents:
 def leaks(path: Path, course: Course, tutor: bool = False) -> list[str]:
     """What is wrong with a zip for students, and what to do; nothing where it may be handed out.
 
-    `tutor` says that it brings one, which measures.
+    `tutor` says that it brings one: then checks and solutions are allowed where the tutor reads them.
     """
     expected = BundleContents.of(course, tutor)
     try:
@@ -117,10 +111,9 @@ def _in_zip(archive: zipfile.ZipFile, expected: BundleContents) -> Iterator[str]
 def _in_wheel(wheel: str, content: bytes, expected: BundleContents) -> Iterator[str]:
     """What is wrong inside a wheel."""
     if wheel.startswith("nbjudge-"):
-        modules, recorded, lessons = expected.grader, frozenset[str](), frozenset[str]()
+        modules, lessons = expected.grader, frozenset[str]()
     else:
         modules, lessons = expected.modules, frozenset(expected.lessons)
-        recorded = frozenset(expected.recorded)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
             lesson = name.removeprefix(LESSONS_INSIDE)
@@ -130,8 +123,6 @@ def _in_wheel(wheel: str, content: bytes, expected: BundleContents) -> Iterator[
             elif name in modules:
                 if found != modules[name]:
                     yield f"{shown} is not the file in the course's folder: make the zip again."
-            elif name in recorded:
-                yield from _in_recorded(shown, found, expected)
             elif ABOUT_ITSELF.match(name):
                 yield from _in_text(shown, found.decode(), expected)
             else:
@@ -139,22 +130,8 @@ def _in_wheel(wheel: str, content: bytes, expected: BundleContents) -> Iterator[
                     f"{shown} is no part of the students' package: take it out, or name its module in "
                     "attention_lab/students.py if lessons need it."
                 )
-        wanted = {*modules, *recorded, *(f"{LESSONS_INSIDE}{lesson}" for lesson in lessons)}
+        wanted = {*modules, *(f"{LESSONS_INSIDE}{lesson}" for lesson in lessons)}
         yield from _missing(wanted, set(archive.namelist()), wheel)
-
-
-def _in_recorded(shown: str, content: bytes, expected: BundleContents) -> Iterator[str]:
-    """What is wrong with a file that the tutor asks with: it may hold questions and numbers, and no code."""
-    try:
-        if shown.endswith(SETTINGS):
-            if json.loads(content) != expected.settings:
-                yield f"{shown} is not what nbgrader_config.py says of the tutor: make the zip again."
-            return
-        texts = "\n".join(texts_in(content))
-    except (ValueError, CourseError) as error:
-        yield f"{shown} cannot be read ({error}): make the zip again."
-        return
-    yield from _in_text(shown, texts, expected)
 
 
 def _missing(wanted: set[str], there: set[str], where: str) -> Iterator[str]:

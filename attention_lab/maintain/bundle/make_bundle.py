@@ -8,15 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
-from rich.progress import track
 
 import attention_lab
 from attention_lab.errors import CourseError
-from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files
+from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files, tutor_files
 from attention_lab.maintain.bundle.gate import leaks
 from attention_lab.maintain.bundle.wheel import build_wheels
 from nbjudge.course.course import Course
-from nbjudge.tutor.recordings import recordings
 
 README = Path(__file__).with_name("students_readme.md")
 LICENCES = ("LICENSE", "LICENSE-CONTENT")
@@ -27,16 +25,15 @@ DATE = (1980, 1, 1, 0, 0, 0)
 def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = False) -> Path:
     """Write the zip for students into `folder` and look through it; returns its path.
 
-    With `tutor`, it brings one that measures: recorded questions and the numbers that are right.
+    With `tutor`, it brings the whole one, and so the checks and the solutions.
     Raises CourseError, and leaves no zip behind, where anything in it would give an answer away, or is
     not what the sources make.
     """
     goal = folder / f"{NAME}-{attention_lab.__version__}.zip"
     members = _members(course)
     with TemporaryDirectory(prefix="attention-lab-bundle-") as draft:
-        recorded = _recorded(course, console) if tutor else {}
         with console.status("The two packages …"):
-            wheels = build_wheels(course.root, Path(draft), recorded)
+            wheels = build_wheels(course.root, Path(draft), tutor_files(course) if tutor else None)
         draft_zip = Path(draft) / goal.name
         _write_zip(draft_zip, members | _documents(course, *wheels))
         with console.status("Looking for leaks …"):
@@ -55,12 +52,6 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
                 "free some space there, or choose another folder with --folder."
             ) from error
     return goal
-
-
-def _recorded(course: Course, console: Console) -> dict[str, bytes]:
-    """What the tutor of a class asks with, by file name."""
-    files = recordings(course)
-    return dict(track(files, "Recording …", len(course.assignments) + 1, console=console, transient=True))
 
 
 def _members(course: Course) -> dict[str, bytes]:

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.bundle.contents import RECORDED, grader_files, package_files
+from attention_lab.maintain.bundle.contents import SETTINGS, grader_files, package_files
 
 FIRST_DATE = "315532800"  # the first second of 1980, before which no zip can go
 
 
-def build_wheels(root: Path, folder: Path, recorded: Mapping[str, bytes]) -> tuple[Path, Path]:
+def build_wheels(root: Path, folder: Path, for_tutor: Mapping[str, bytes] | None = None) -> tuple[Path, Path]:
     """Build the wheels of nbjudge and of the students' package.
 
     Each is built from a copy that holds nothing else, so nothing else can be in it, and with the
@@ -29,8 +29,8 @@ def build_wheels(root: Path, folder: Path, recorded: Mapping[str, bytes]) -> tup
         The course's folder, a clone of the repository.
     folder
         Where the wheels are written to.
-    recorded
-        The recordings that a class's tutor works with, by file name; without a tutor none.
+    for_tutor
+        The checks, sources and settings that a tutor works with (`contents.tutor_files`), if there is one.
 
     Returns
     -------
@@ -46,10 +46,12 @@ def build_wheels(root: Path, folder: Path, recorded: Mapping[str, bytes]) -> tup
     # Not the grader's own folder: building a package leaves files beside it.
     _copy(root / "nbjudge", grader, [f"src/{name}" for name in grader_files(root)])
     release = sorted(path.relative_to(root).as_posix() for path in (root / "release").glob("*/*"))
-    _copy(root, course, [*package_files(root), *release])
-    (course / "attention_lab/lessons").mkdir()  # setuptools looks for packages among the folders it finds
-    for name, content in recorded.items():
-        target = course / RECORDED / name
+    _copy(root, course, [*package_files(root, for_tutor is not None), *release])
+    # setuptools looks for packages among the folders it finds, and pyproject.toml says what goes into them
+    for name in ("lessons", *(("course/checks", "course/source") if for_tutor else ())):
+        (course / "attention_lab" / name).mkdir(parents=True)
+    for name, content in (for_tutor or {}).items():
+        target = course / ("attention_lab/course" if name == SETTINGS else "") / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
         target.chmod(0o644)

@@ -160,7 +160,7 @@ class TutorSettings(Section):
         "full",
         help='How much the tutor reveals: "full" names mistakes and shows a solution, "measured" says what '
         'was measured, with hints, "examples" repeats the examples of the statement only. Without a setting, '
-        'the tutor of a class (on a hub or in a bundle) uses "measured".',
+        'the tutor of a class on a hub uses "measured".',
     )
     levels = Dict(
         help='The same for single assignments, and from a day on: {"ps1": "measured", "ps2": [["examples", '

@@ -27,7 +27,6 @@ from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.help import NO_MORE_HINTS
 from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, HelpRequest
-from nbjudge.tutor.recordings import read, record
 from nbjudge.tutor.tutor import VARIABLE_DIFFERS, Tutor
 from nbjudge.values.packing import pack, unpack
 
@@ -244,12 +243,6 @@ def test_the_tutor_does_not_say_the_value(assignment, disclosure):
     assert told({"mean_height": 171.2}, request).parts[0].text == NO_MORE_HINTS
     is_named = [each.mistake for each in told({"mean_height": 1.75}, check).findings] == ["in_metres"]
     assert is_named == (disclosure == Disclosure.FULL)
-
-
-def test_a_recording_does_not_hold_the_value(assignment):
-    recorded = read(record(TutoredAssignment(assignment)))
-    assert recorded.why_not("mean_height").startswith("The tutor of this class does not measure")
-    assert recorded.exercises["mean_height"].groups == []
 
 
 @pytest.mark.parametrize(("value", "points"), [(175.0, 2), (1.75, 0)])

@@ -12,7 +12,7 @@ from nbjudge.tutor.material import Material
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
 from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, OpenConversation, Tutor
 
-ASSIGNMENT = SimpleNamespace(folder="ps1", max_disclosure=Disclosure.FULL)
+ASSIGNMENT = SimpleNamespace(folder="ps1")
 CALLS = [{"args": [1], "kwargs": {}}]
 
 

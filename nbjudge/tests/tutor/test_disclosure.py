@@ -10,7 +10,6 @@ from nbjudge.judge.scoring import Judgement
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import material_of
-from nbjudge.tutor.recordings import recorded_material
 from nbjudge.tutor.tutor import IT_DIFFERS, check_result
 
 TODAY = date(2026, 11, 23)
@@ -65,18 +64,10 @@ def test_a_wrong_setting_is_an_error_that_names_it(options, sentence):
         settings_of(options)
 
 
-def test_a_course_and_a_bundle_refuse_a_misspelt_assignment(tmp_path):
+def test_a_course_refuses_a_misspelt_assignment(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text('c = get_config()\nc.Tutor.levels = {"pss1": "measured"}\n')
     with pytest.raises(SettingsError, match="assignment 'pss1'"):
         material_of(Course(tmp_path))
-    (tmp_path / "tutor.json").write_text('{"levels": {"pss1": "measured"}}')
-    with pytest.raises(SettingsError, match="assignment 'pss1'"):
-        recorded_material(tmp_path)
-
-
-def test_a_class_bundle_measures_where_the_course_sets_nothing(tmp_path):
-    (tmp_path / "tutor.json").write_text("{}")
-    assert recorded_material(tmp_path).disclosure.on("ps1", TODAY) == Disclosure.MEASURED
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,6 @@ class Draw:
         self._seed = seed
         self._numpy: Any = None
 
-    @classmethod
-    def for_recordings(cls) -> type[Draw]:
-        """Return the class that draws the inputs of a recording.
-
-        Each student downloads the recordings: a course may return a subclass that draws smaller arrays.
-        """
-        return cls
-
     def sizes(self, count: int) -> tuple[int, ...]:
         """`count` sizes (at most 8), all different from each other."""
         return tuple(self.shuffled(self.fresh_sizes)[:count])

@@ -221,9 +221,7 @@ class Exercise:
         """What all groups together are worth."""
         return sum(group.points for group in self.groups)
 
-    # A course that knows more of its results than their numbers overrides these three. If students have the
-    # module of that class, it sets `IS_RECORDED`: a tutor that works from recordings uses the class then.
-    IS_RECORDED: ClassVar[bool] = True
+    # A course that knows more of its results than their numbers overrides these three.
     is_variable: ClassVar[bool] = False  # see `nbjudge.authoring.Variable`
 
     def order_of_computation(self, count: int) -> list[int]:

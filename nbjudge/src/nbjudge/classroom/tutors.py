@@ -14,7 +14,7 @@ from nbjudge.classroom.transcripts import CachedConversation, Transcripts
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
-from nbjudge.tutor.material import AssignmentMaterial, Material
+from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.messages import (
     AnyRequest,
     CheckRequest,
@@ -118,7 +118,7 @@ class ClassTutors:
             )
         )
         self.on_change()
-        result.remark = " ".join(filter(None, (result.remark, self._board_notice(learner))))
+        result.remark = self._board_notice(learner)
 
     def _board_notice(self, learner: str) -> str:
         """Return the notice that there is a board, with a learner's first check."""
@@ -128,7 +128,7 @@ class ClassTutors:
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
 
 
-def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_cases: bool) -> None:
+def _make_mistakes(assignment: TutoredAssignment, name: str, seed: int, of_all_cases: bool) -> None:
     """What each mistake answers; to the first case of a group most differ from what a learner says."""
     exercise, _ = assignment.exercise(name)
     for group in assignment.drawn_groups(name, seed):

@@ -19,7 +19,6 @@ from nbjudge.errors import CourseError
 from nbjudge.fast_start import no_collection
 from nbjudge.tutor.material import Material, material_of
 from nbjudge.tutor.messages import Notice
-from nbjudge.tutor.recordings import SUFFIX, recorded_material
 from nbjudge.tutor.service import serve
 from nbjudge.tutor.tutor import Tutor
 
@@ -27,7 +26,7 @@ from nbjudge.tutor.tutor import Tutor
 def main(course: str, folder: str = "", last_words: str = "") -> None:
     incoming, outgoing = _pipes()
     try:
-        material = _material(Path(course))
+        material = material_of(find_course(Path(course)))
     except CourseError as error:
         notice = Notice(sentence=str(error))
         serve(lambda _: notice, incoming, outgoing)
@@ -47,13 +46,6 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     return incoming, outgoing
-
-
-def _material(folder: Path) -> Material:
-    """From a course's sources and checks, or from recordings of them."""
-    if any(folder.glob(f"*{SUFFIX}")):
-        return recorded_material(folder)
-    return material_of(find_course(folder))
 
 
 def _warm_up(tutor: Tutor, material: Material, folder: str) -> None:

@@ -17,7 +17,7 @@ from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.scoring import Judgement
 from nbjudge.judge.verdict import Verdict
 from nbjudge.tutor.disclosure import Disclosure
-from nbjudge.tutor.material import AssignmentMaterial
+from nbjudge.tutor.material import TutoredAssignment
 from nbjudge.tutor.messages import HelpRequest, Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values.kinds import ArrayKind, kind_of
@@ -41,7 +41,7 @@ NOT_ALL_RIGHT = (
 
 
 def reveal(
-    assignment: AssignmentMaterial, examination: Judgement, disclosure: Disclosure, request: HelpRequest
+    assignment: TutoredAssignment, examination: Judgement, disclosure: Disclosure, request: HelpRequest
 ) -> list[Part]:
     """The mistakes or a solution, whichever the learner requests, where the tutor may reveal them."""
     if disclosure != Disclosure.FULL:
@@ -57,7 +57,7 @@ def _mistakes(examination: Judgement) -> list[Part]:
     return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
 
 
-def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Collection[str]) -> list[Part]:
+def one_page(assignment: TutoredAssignment, disclosure: Disclosure, right: Collection[str]) -> list[Part]:
     """All the code of an assignment, for a learner who has written it; `right` names their right answers."""
     if disclosure != Disclosure.FULL or not assignment.one_page:
         return [Part("text", NO_PAGE)]
@@ -69,7 +69,7 @@ def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Coll
 
 
 def smallest_case(
-    assignment: AssignmentMaterial, examination: Judgement, call_answer: AnswerCaller
+    assignment: TutoredAssignment, examination: Judgement, call_answer: AnswerCaller
 ) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
@@ -77,7 +77,7 @@ def smallest_case(
     return [] if difference is None else show_case(exercise, reference, difference)
 
 
-def hint(assignment: AssignmentMaterial, name: str, place: int) -> list[Part]:
+def hint(assignment: TutoredAssignment, name: str, place: int) -> list[Part]:
     """The hint at this place, or that there is none."""
     hints = assignment.hints(name)
     if place >= len(hints):
@@ -98,7 +98,7 @@ def _in_unicode(formula: str) -> str:
     return re.sub(r" *([·×=]) *", r" \1 ", re.sub(r"\s+", " ", text)).strip()
 
 
-def _solutions(assignment: AssignmentMaterial, verdict: Verdict, tries: int) -> list[Part]:
+def _solutions(assignment: TutoredAssignment, verdict: Verdict, tries: int) -> list[Part]:
     """The model solution and the accepted alternatives, for learners who are right or have tried."""
     if verdict.points < verdict.max_points and tries < TRIES_FOR_A_SOLUTION:
         return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]

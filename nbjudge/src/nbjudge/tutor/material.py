@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, ShownAlternative
 from nbjudge.course.configuration import read_config
@@ -31,55 +31,8 @@ class WrittenQuestion:
     scheme: str
 
 
-class AssignmentMaterial(Protocol):
-    """What the tutor has of an assignment, whatever it is made from."""
-
-    max_disclosure: Disclosure  # the most that this material can reveal, whatever the course allows
-
-    @property
-    def folder(self) -> str: ...
-
-    @property
-    def names(self) -> list[str]:
-        """The exercises in the notebook's order, those in words among them."""
-
-    @property
-    def coded(self) -> list[str]:
-        """Those whose answers are code."""
-
-    def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
-        """The checks and the reference of an exercise."""
-
-    def drawn_groups(self, name: str, seed: int) -> list[DrawnGroup]:
-        """What is asked about an exercise, with the right answers; the same objects for the same seed."""
-
-    def why_not(self, name: str) -> str:
-        """Why an exercise cannot be measured; empty where it can."""
-
-    def remark(self, name: str) -> str:
-        """What is to be said beside every look at an answer; mostly nothing."""
-
-    def hints(self, name: str) -> list[tuple[str, str]]:
-        """Title and Markdown text of each hint before the answer."""
-
-    def written(self, name: str) -> WrittenQuestion | None:
-        """The written question of this name; None where the name is an exercise's in code."""
-
-    def solution(self, name: str) -> str:
-        """The answer cell as the course itself has filled it in."""
-
-    def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
-        """What each other way is good at, and its code."""
-
-    @property
-    def one_page(self) -> str:
-        """All the code of the assignment, as one would write it in a project; empty where there is none."""
-
-
 class TutoredAssignment:
     """An assignment from its source and its checks. Nothing is loaded before it is asked for."""
-
-    max_disclosure = Disclosure.FULL
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -92,9 +45,11 @@ class TutoredAssignment:
 
     @cached_property
     def coded(self) -> list[str]:
+        """The exercises whose answers are code."""
         return [name for name in self.names if name in self.assignment.exercises]
 
     def drawn_groups(self, name: str, seed: int) -> list[DrawnGroup]:
+        """The calls of an exercise and their right answers; the same objects for the same seed."""
         with self._drawing:
             if (name, seed) not in self._groups:
                 self._groups[name, seed] = draw_groups(*self.exercise(name), seed)
@@ -110,19 +65,16 @@ class TutoredAssignment:
 
     @cached_property
     def names(self) -> list[str]:
+        """The exercises in the notebook's order, those in words among them."""
         names = [cell.name for cell in self.cells if cell.marks.get("solution")]
         return list(dict.fromkeys(names))
 
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
+        """The checks and the reference of an exercise."""
         return self.assignment.exercises[name], self.assignment.reference_answer(name)
 
-    def why_not(self, name: str) -> str:
-        return ""
-
-    def remark(self, name: str) -> str:
-        return ""
-
     def hints(self, name: str) -> list[tuple[str, str]]:
+        """Title and Markdown text of each hint above the answer."""
         place = self._place(name)
         above = self.cells[place - 1] if place else None
         if above is None or above.cell_type != "markdown":
@@ -130,9 +82,11 @@ class TutoredAssignment:
         return [(title.strip(), text.strip()) for title, text in HINT.findall(above.source)]
 
     def solution(self, name: str) -> str:
+        """The answer cell as the course itself has filled it in."""
         return self._regions.without_solution_delimiters(self.cells[self._place(name)].source).strip("\n")
 
     def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
+        """The strength of each other way, and its code."""
         return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].shown_alternatives]
 
     @property
@@ -141,6 +95,7 @@ class TutoredAssignment:
         return file.read_text("utf-8") if file.is_file() else ""
 
     def written(self, name: str) -> WrittenQuestion | None:
+        """The written question of this name; None where the answer is code."""
         place = next((i for i, cell in enumerate(self.cells) if cell.name == name), None)
         if place is None or self.cells[place].cell_type != "markdown":
             return None
@@ -155,10 +110,10 @@ class TutoredAssignment:
 class Material:
     """What the tutor has of a course: its assignments by folder, and how much it may reveal of each."""
 
-    assignments: Mapping[str, AssignmentMaterial]
+    assignments: Mapping[str, TutoredAssignment]
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)
 
-    def find(self, name: str, folder: str = "") -> AssignmentMaterial:
+    def find(self, name: str, folder: str = "") -> TutoredAssignment:
         """The assignment of an exercise, if possible in this folder. CourseError where there is none."""
         first = [self.assignments[folder]] if folder in self.assignments else []
         for assignment in [*first, *self.assignments.values()]:

@@ -29,7 +29,7 @@ from nbjudge.tutor.conversation import (
 )
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import hint, markdown_part, one_page, reveal, smallest_case
-from nbjudge.tutor.material import AssignmentMaterial, Material
+from nbjudge.tutor.material import Material, TutoredAssignment
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
 Converse = Callable[[tuple[str, str], Callable[[AnswerCaller], Judgement]], AnyConversation]
@@ -47,7 +47,7 @@ CHECK_ENDED = "This check is over: run its cell again."
 class OpenConversation(NamedTuple):
     """A conversation that has not ended."""
 
-    assignment: AssignmentMaterial
+    assignment: TutoredAssignment
     exercise: str
     conversation: AnyConversation
     finish: Callable[[Any, Disclosure], messages.Reply]  # makes the reply of the conversation's result
@@ -113,7 +113,7 @@ class Tutor:
             case messages.CallReply():
                 return self._continue(request, disclosure)
 
-    def _assignment(self, request: messages.AnyRequest) -> AssignmentMaterial | None:
+    def _assignment(self, request: messages.AnyRequest) -> TutoredAssignment | None:
         """The assignment of a request; None if its conversation has ended."""
         if isinstance(request, messages.CallReply):
             opened = self._open.get(request.conversation)
@@ -130,11 +130,9 @@ class Tutor:
         return self._material.assignments[folder]
 
     def _check(
-        self, request: messages.CheckRequest, assignment: AssignmentMaterial, disclosure: Disclosure
+        self, request: messages.CheckRequest, assignment: TutoredAssignment, disclosure: Disclosure
     ) -> messages.Reply:
         name = request.exercise
-        if why_not := assignment.why_not(name):
-            return messages.Notice(sentence=why_not)
         exercise, _ = assignment.exercise(name)
 
         def judge(call_answer: AnswerCaller) -> Judgement:
@@ -144,7 +142,7 @@ class Tutor:
         def finish(examination: Judgement, disclosure: Disclosure) -> messages.Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
-            result = check_result(examination, disclosure, assignment.remark(name))
+            result = check_result(examination, disclosure)
             self._observe(request, assignment.folder, examination.verdict, result)
             return result
 
@@ -154,7 +152,7 @@ class Tutor:
         )
 
     def _help(
-        self, request: messages.HelpRequest, assignment: AssignmentMaterial, disclosure: Disclosure
+        self, request: messages.HelpRequest, assignment: TutoredAssignment, disclosure: Disclosure
     ) -> messages.Reply:
         name, given = request.exercise, request.given
         examination = self._examined.get(name)
@@ -183,7 +181,7 @@ class Tutor:
         opened.conversation.answer(reply)
         return self._next_reply(reply.conversation, opened, disclosure)
 
-    def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
+    def prepare(self, assignment: TutoredAssignment, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
         exercise, _ = assignment.exercise(name)
         with self._preparing:
@@ -223,7 +221,7 @@ class Tutor:
             return opened.finish(step, disclosure)
         return messages.CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
 
-    def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
+    def _prepare_next(self, assignment: TutoredAssignment, name: str) -> None:
         """Prepare the exercises after this one, while the learner reads."""
         later = assignment.coded[assignment.coded.index(name) + 1 :]
 
@@ -236,9 +234,8 @@ class Tutor:
 
         threading.Thread(target=work, daemon=True).start()
 
-    def _disclosure(self, assignment: AssignmentMaterial) -> Disclosure:
-        disclosure = self._material.disclosure.on(assignment.folder, date.today())
-        return assignment.max_disclosure if disclosure == Disclosure.FULL else disclosure
+    def _disclosure(self, assignment: TutoredAssignment) -> Disclosure:
+        return self._material.disclosure.on(assignment.folder, date.today())
 
 
 @lru_cache(maxsize=1)
@@ -247,7 +244,7 @@ def program_digest() -> str:
     return hashlib.sha256(protocol.program().encode()).hexdigest()
 
 
-def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> messages.CheckResult:
+def check_result(examination: Judgement, disclosure: Disclosure) -> messages.CheckResult:
     """Return the result of a check as its learner may read it: only "full" includes names of mistakes."""
     judged = examination.verdict
     findings = [_finding(finding, disclosure) for finding in judged.findings]
@@ -261,7 +258,6 @@ def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "
         stopped=_always_stops(examination),
         groups=[messages.ShownGroup(group.name, group.is_earned, group.note) for group in judged.groups],
         findings=findings,
-        remark=remark,
     )
 
 
