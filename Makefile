@@ -41,7 +41,7 @@ site: $(ready)
 bench_lessons := 01_dot_product 02_scaling 08_text_classifier 11_flash 13_real_model
 bench: $(ready) bubblewrap chromium
 	@echo "Four programs, on two idle cores about 4, 1, 39 and 15 minutes."
-	@$(bin)/python benchmarks/session.py --rounds 2 --lesson $(bench_lessons)
+	@$(bin)/python benchmarks/session.py --rounds 2 $(bench_lessons)
 	@$(bin)/python benchmarks/tutor.py
 	@$(bin)/python benchmarks/class.py other
 	@$(bin)/python benchmarks/class.py lessons

@@ -1,13 +1,12 @@
 """How long a class waits that checks all at once: sixty learners and one `nbjudge tutor-service`.
 
-`python benchmarks/class_tutor.py [--learners 60] [--only EXERCISE …] [--output FILE]`. Answers are worked out
+`python benchmarks/class_tutor.py [--learners 60] [--only EXERCISE] [--output FILE]`. Answers are worked out
 beforehand, for the learners' kernels are on machines of their own; measured is from the check to the verdict.
 A hub is left out, for its word on a token is kept for five minutes.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import http.client
@@ -20,12 +19,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import results
 import torch
-from rich.table import Table
+import typer
 
 from attention_lab.tutor.answering import respond
 from nbjudge.authoring.exercise import Exercise
@@ -60,35 +59,29 @@ EXERCISES = {
 WRONG_EVERY = 3
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--learners", type=int, default=60, help="how many check at once")
-    parser.add_argument("--only", nargs="+", default=[], help="of the exercises, these")
-    parser.add_argument(
-        "--output", type=Path, default=results.FOLDER / "class_tutor.json", help="for the figures"
-    )
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
+def main(
+    learners: Annotated[int, typer.Option(help="How many check at once.")] = 60,
+    only: Annotated[list[str] | None, typer.Option(help="Of the exercises, this one.")] = None,
+    output: Annotated[Path, typer.Option(help="For the figures.")] = results.FOLDER / "class_tutor.json",
+    serve: Annotated[bool, typer.Option(hidden=True)] = False,
+) -> None:
+    """Let a class check the same exercise in the same moment."""
+    if serve:
         asyncio.run(_serve())
         return
     torch.set_num_threads(1)
     out = results.console()
     machine = results.surroundings(out)
-    exercises = [each for each in _exercises() if each[1].name in (options.only or [each[1].name])]
+    exercises = [each for each in _exercises() if not only or each[1].name in only]
     with _service() as port:  # of its own: the other one has heard none of this before
-        rehearsed = [_rehearsed(port, *each, options.learners) for each in exercises]
+        rehearsed = [_rehearsed(port, *each, learners) for each in exercises]
     with _service() as port:
         rows = [
-            _at_once(port, exercise.name, learners, out)
-            for (_, exercise, _), learners in zip(exercises, rehearsed, strict=True)
+            _at_once(port, exercise.name, requests, out)
+            for (_, exercise, _), requests in zip(exercises, rehearsed, strict=True)
         ]
-    table = Table("exercise", "learners", "median", "95 %", "slowest")
-    for row in rows:
-        seconds = (row["median"], row["percentile 95"], row["slowest"])
-        table.add_row(row["exercise"], str(row["learners"]), *(f"{value:.2f} s" for value in seconds))
-    out.print(table)
-    results.write(options.output, machine | {"exercises": rows}, out)
+    results.show(out, rows)
+    results.write(output, machine | {"exercises": rows}, out)
 
 
 def _exercises() -> list[tuple[str, Exercise, Any]]:
@@ -248,4 +241,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -12,7 +12,6 @@ something does not. A change of file is a call into another file, or a return to
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import os
 import sys
@@ -24,9 +23,10 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
-from courses import ROOT, hand_in, in_course, lesson_named, new_course, ordinary_class
+import typer
+from courses import ROOT, hand_in, lesson_named, new_course, ordinary_class
 
 import nbjudge
 from nbjudge.course.course import Assignment
@@ -37,7 +37,7 @@ from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, CheckRe
 from nbjudge.tutor.tutor import Tutor
 
 PACKAGE = f"{Path(nbjudge.__file__).parent}{os.sep}"
-GOALS = {"autograde": 50, "check": 40}
+GOALS = {"autograde": 40, "check": 20}
 
 
 class Walk:
@@ -130,22 +130,19 @@ def walk_of_check(lesson: Assignment, exercise: str) -> Walk:
     return walk
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "--lesson", default="02_scaling", help="the folder of the lesson (default: 02_scaling)"
-    )
-    parser.add_argument("--exercise", help="the exercise that is checked (default: the lesson's first)")
-    parser.add_argument("--files", action="store_true", help="list the files, with calls into each")
-    options = parser.parse_args()
-    lesson = lesson_named(options.lesson)
-    walks = walks_of_grading(lesson)
-    lesson = in_course(ROOT, lesson)
-    walks["check"] = walk_of_check(lesson, options.exercise or next(iter(lesson.exercises)))
+def main(
+    lesson: Annotated[str, typer.Option(help="The folder of the lesson.")] = "02_scaling",
+    exercise: Annotated[str, typer.Option(help="What is checked; the lesson's first by default.")] = "",
+    files: Annotated[bool, typer.Option("--files", help="List the files, with calls into each.")] = False,
+) -> None:
+    """Grade one submission and check one answer, and count files of nbjudge and changes of file."""
+    walks = walks_of_grading(lesson_named(lesson))
+    own = lesson_named(lesson)
+    walks["check"] = walk_of_check(own, exercise or next(iter(own.exercises)))
     for name, walk in walks.items():
         goal = f" (goal: at most {GOALS[name]})" if name in GOALS else ""
         print(f"{name}: {len(walk.calls)} files{goal}, {walk.changes} changes of file")
-        for file, calls in sorted(walk.calls.items()) if options.files else ():
+        for file, calls in sorted(walk.calls.items()) if files else ():
             print(f"  {calls:7} {file}")
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
@@ -153,4 +150,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -7,7 +7,7 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import psutil
 import torch
 from rich.console import Console
+from rich.table import Table
 
 FOLDER = Path(__file__).with_name("results")
 FILE_WIDTH = 120  # characters
@@ -70,6 +71,14 @@ def write(path: Path, content: dict[str, Any], console: Console) -> None:
     rounded = json.loads(json.dumps(content), parse_float=lambda number: round(float(number), 4))
     path.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     console.print(f"Written to {path}.", soft_wrap=True)
+
+
+def show(console: Console, rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+    """Print rows that all have the same figures as a table."""
+    table = Table(*rows[0], title=title)
+    for row in rows:
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()))
+    console.print(table)
 
 
 def read(path: Path) -> dict[str, Any]:

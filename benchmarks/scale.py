@@ -1,6 +1,6 @@
 """Whether a class of a thousand costs ten times a class of a hundred, and no memory.
 
-    .venv/bin/python benchmarks/scale.py [--sizes 100 1000] [--lesson 01_dot_product]
+    .venv/bin/python benchmarks/scale.py [100 1000] [--lesson 01_dot_product]
 
 For each size a class as classes are (right work, mistakes, half-done and blank notebooks; no one
 whose notebook waits for a limit) is graded by `attention-lab grade` in a process of its own, whose
@@ -10,27 +10,25 @@ command runs again, with nothing changed.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 import psutil
 import results
+import typer
 from class_runs import ATTENTION_LAB, LAST_WORDS, environment
 from courses import graded_notebook, hand_in, lesson_named, new_course, ordinary_class
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from nbjudge.course.course import Assignment
 
 BETWEEN_LOOKS = 0.25  # seconds
-MIB = 2**20
 GOALS = {
     "peak memory": "at most 1.3",
     "seconds a submission": "at most 1.1",
@@ -56,37 +54,23 @@ class Run:
         return self.seconds / self.students
 
 
-def main() -> None:
-    arguments = _arguments()
+def main(
+    sizes: Annotated[
+        list[int] | None, typer.Argument(help="Of the classes; 100 and 1000 by default.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="As `attention-lab grade` has it.")] = None,
+    lesson: Annotated[str, typer.Option(help="The folder of the lesson.")] = "01_dot_product",
+    output: Annotated[Path, typer.Option(help="Where the results go.")] = results.FOLDER / "scale.json",
+) -> None:
+    """Grade classes of several sizes; the last is compared with the first."""
     console = results.console()
-    content = results.surroundings(console) | {"lesson": arguments.lesson}
-    lesson = lesson_named(arguments.lesson)
-    runs = [_measure(lesson, size, arguments.workers, console) for size in arguments.sizes]
-    content |= {
-        "runs": [asdict(run) | {"seconds_a_submission": run.a_submission} for run in runs],
-        "ratios": _ratios(runs[0], runs[-1]),
-    }
-    _show(content, console)
-    results.write(arguments.output, content, console)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[100, 1000],
-        help="the sizes of the classes; the last is compared with the first (100 1000)",
-    )  # fmt: skip
-    parser.add_argument("--workers", type=int, help="as `attention-lab grade` has it (one a core)")
-    parser.add_argument(
-        "--lesson", default="01_dot_product", help="the folder of the lesson (01_dot_product)"
-    )
-    parser.add_argument(
-        "--output", type=Path, default=results.FOLDER / "scale.json", help="where the results go"
-    )
-    arguments = parser.parse_args()
-    if min(arguments.sizes) < 2:
-        parser.error("--sizes: a class has at least two students")
-    return arguments
+    content = results.surroundings(console) | {"lesson": lesson}
+    runs = [_measure(lesson_named(lesson), size, workers, console) for size in sizes or (100, 1000)]
+    content["runs"] = [asdict(run) | {"seconds_a_submission": run.a_submission} for run in runs]
+    content["ratios"] = _ratios(runs[0], runs[-1])
+    results.show(console, content["runs"], f"Seconds, and bytes of the coordinator's memory, {lesson}")
+    results.show(console, content["ratios"])
+    results.write(output, content, console)
 
 
 def _measure(lesson: Assignment, size: int, workers: int | None, console: Console) -> Run:
@@ -168,26 +152,5 @@ def _ratios(small: Run, large: Run) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _show(content: dict[str, Any], console: Console) -> None:
-    table = Table(
-        "students", "seconds", "a submission", "until the first is done", "nothing changed: seconds",
-        "peak memory, MiB (proportional)", title=f"{content['lesson']}, the coordinator's memory",
-    )  # fmt: skip
-    for run in content["runs"]:
-        table.add_row(
-            str(run["students"]),
-            f"{run['seconds']:.1f}",
-            f"{run['seconds_a_submission']:.3f}",
-            f"{run['first_done']:.1f}",
-            f"{run['unchanged_seconds']:.2f} (goal: under 2)",
-            f"{run['peak_resident'] / MIB:.0f} ({run['peak_proportional'] / MIB:.0f})",
-        )
-    ratios = Table("ratio", "", "goal")
-    for each in content["ratios"]:
-        ratios.add_row(each["ratio"], f"{each['value']:.2f}", each["goal"])
-    console.print(table)
-    console.print(ratios)
-
-
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,6 +1,6 @@
 """What a learner waits for: the page of `attention-lab start`, the set-up cell, a session's first `check`.
 
-`python benchmarks/session.py [--lesson 01_dot_product ...] [--rounds 3] [--output FILE]`. Each set-up cell
+`python benchmarks/session.py [01_dot_product …] [--rounds 3] [--output FILE]`. Each set-up cell
 runs in a new kernel, turn about with `import torch, matplotlib.pyplot, pandas` in one. The answer is the
 solution's; it is checked at once in one session, and ten seconds after the set-up cell in another. The page
 needs Chromium.
@@ -8,7 +8,6 @@ needs Chromium.
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import statistics
@@ -19,13 +18,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import nbformat
 import results
+import typer
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 from rich.progress import track
-from rich.table import Table
 
 from nbjudge.course.course import Assignment, find_course
 
@@ -36,32 +36,24 @@ ADDRESS = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/\S*token=\w+")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    lessons = {each.folder: each for each in find_course(ROOT).assignments.values() if each.exercises}
-    parser.add_argument("--lesson", nargs="+", choices=[*lessons], default=[*lessons], metavar="LESSON")
-    parser.add_argument("--rounds", type=int, default=3, help="sessions of each kind and lesson (3)")
-    parser.add_argument(
-        "--output", type=Path, default=results.FOLDER / "session.json", help="for the figures"
-    )
-    options = parser.parse_args()
+def main(
+    lessons: Annotated[list[str] | None, typer.Argument(help="Their folders; all with an exercise.")] = None,
+    rounds: Annotated[int, typer.Option(help="Sessions of each kind and lesson.")] = 3,
+    output: Annotated[Path, typer.Option(help="For the figures.")] = results.FOLDER / "session.json",
+) -> None:
+    """Measure what a learner waits for."""
+    known = {lesson.folder: lesson for lesson in find_course(ROOT).assignments.values() if lesson.exercises}
     out = results.console()
     machine = results.surroundings(out)
-    pages = [_page() for _ in range(options.rounds)] if shutil.which("chromium") else []
+    pages = [_page() for _ in range(rounds)] if shutil.which("chromium") else []
     rows = [
-        {"lesson": name} | _sessions(lessons[name], options.rounds)
-        for name in track(options.lesson, "Sessions", console=out, transient=True)
+        {"lesson": name} | _sessions(known[name], rounds)
+        for name in track(lessons or list(known), "Sessions", console=out, transient=True)
     ]
-    table = Table("lesson", "imports", "set-up cell", "ratio", "check at once", f"after {WAIT:g} s")
-    for row in rows:
-        figures = [f"{row[name]:.2f}" for name in ("imports", "set-up", "ratio", "at once", "later")]
-        table.add_row(row["lesson"], *figures)
-    out.print(table)
+    results.show(out, rows, f"Seconds; the later check is after {WAIT:g}")
     page = statistics.median(pages) if pages else None
-    out.print(
-        f"Page of `attention-lab start`: {page:.1f} s." if page else "No Chromium: the page was left out."
-    )
-    results.write(options.output, machine | {"page": page, "lessons": rows}, out)
+    out.print(f"The page of `attention-lab start`: {page} s." if page else "No Chromium, no page.")
+    results.write(output, machine | {"page": page, "lessons": rows}, out)
 
 
 def _sessions(lesson: Assignment, rounds: int) -> dict[str, float]:
@@ -139,4 +131,4 @@ def _page() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

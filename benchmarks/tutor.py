@@ -6,16 +6,15 @@ takes is measured inside each check, while the tutor waits: both see the same ma
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import results
-from rich.table import Table
+import typer
 
 from attention_lab.tutor import checking
 from nbjudge.course.course import find_course
@@ -25,11 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 0.5  # seconds, after the first
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--checks", type=int, default=5, help="how often each exercise is looked at again")
-    parser.add_argument("--output", type=Path, default=results.FOLDER / "tutor.json", help="for the figures")
-    options = parser.parse_args()
+def main(
+    checks: Annotated[int, typer.Option(help="How often each exercise is looked at again.")] = 5,
+    output: Annotated[Path, typer.Option(help="For the figures.")] = results.FOLDER / "tutor.json",
+) -> None:
+    """Check every solution again and again, beside calling it."""
     out = results.console()
     machine = results.surroundings(out)
     began = time.perf_counter()
@@ -37,20 +36,16 @@ def main() -> None:
     while checking._connection.is_starting:
         time.sleep(0.01)
     started = time.perf_counter() - began
-    rows = list(_rows(options.checks))
-    table = Table("exercise", "first", "again", "the answer itself", "ratio")
-    for row in rows:
-        figures = (row["first"], row["again"], row["answer"])
-        table.add_row(row["exercise"], *(f"{figure:.3f} s" for figure in figures), f"{row['ratio']:.2f}")
-    out.print(table)
+    rows = list(_rows(checks))
+    results.show(out, rows, "Seconds, and the ratio of a later check to the answer itself")
     repeats = sorted(row["again"] for row in rows)
-    slow = [row["exercise"] for row in rows if row["again"] > LIMIT]
-    out.print(f"Started after {started:.2f} s; {len(rows)} exercises.")
-    out.print(f"Again: median {statistics.median(repeats):.3f} s, slowest {repeats[-1]:.3f} s; ", end="")
-    out.print(f"over {LIMIT} s: {', '.join(slow) or 'none'}.")
     ratio = statistics.median(row["ratio"] for row in rows)
-    out.print(f"To calling the answer itself: median {ratio:.2f} times.")
-    results.write(options.output, machine | {"started": started, "exercises": rows}, out)
+    slow = [row["exercise"] for row in rows if row["again"] > LIMIT]
+    out.print(
+        f"Started after {started:.2f} s. Again: median {statistics.median(repeats):.3f} s, slowest "
+        f"{repeats[-1]:.3f} s, over {LIMIT} s: {', '.join(slow) or 'none'}; ratio: median {ratio:.2f}."
+    )
+    results.write(output, machine | {"started": started, "exercises": rows}, out)
 
 
 def _rows(checks: int) -> Iterator[dict[str, Any]]:
@@ -96,4 +91,4 @@ def _check(folder: str, exercise: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

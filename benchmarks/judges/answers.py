@@ -35,27 +35,7 @@ SET_UP = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One line of a file of answers.
-
-    Parameters
-    ----------
-    id
-        Stable from version to version, for example ``softmax/mistake/clipped``.
-    exercise, lesson
-        The name of the function or class that the answer defines, and the lesson that asks for it.
-    statement, signature
-        What the exercise asks for, in one line, and how the answer is called.
-    kind
-        "reference", "accepted" or "torch-judge reference" (right), "mistake" or "mutation" (wrong).
-    code
-        Source code that runs on its own and defines `exercise`.
-    sentence
-        For a mistake, the sentence that names it; for a mutation, the change that was made.
-    differs_on
-        For a wrong answer, an input on which it does not behave like the reference.
-    agrees_on
-        For a right answer, the number of seeds on which it behaves like the reference.
-    """
+    """One line of a file of answers; README.md describes its fields."""
 
     id: str
     exercise: str
@@ -106,15 +86,7 @@ def course() -> Course:
 
 
 def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Answer]:
-    """Yield the right and wrong answers of an assignment's exercises, not validated yet.
-
-    Parameters
-    ----------
-    assignment
-        A lesson of the course.
-    only
-        Names of exercises; all if empty.
-    """
+    """Yield the right and wrong answers of an assignment's exercises (`only` of these), not validated yet."""
     solution = read_notebook(assignment.solution_path)
     references = {name: SOLUTION_MARK.sub("", cell) for name, cell in answer_cells(solution).items()}
     wanted = [name for name in references if not only or name in only]
@@ -188,8 +160,7 @@ def _defined(code: str) -> set[str]:
 
 def _with_earlier(references: dict[str, str], name: str) -> str:
     """A reference after those of the earlier exercises that it calls."""
-    names = {node.id for node in ast.walk(ast.parse(references[name])) if isinstance(node, ast.Name)}
-    needed = [each for each in references if each in names and each != name]
+    needed = [each for each in references if each in _names(references[name]) and each != name]
     parts = [_with_earlier(references, each) for each in needed]
     return "\n\n\n".join([*dict.fromkeys(parts), references[name]])
 

@@ -1,15 +1,6 @@
 """A folder of pytest tests as a judge: someone else's test suite, and a file that translates answers for it.
 
-A translation is a Python file of these names:
-
-- ``NAME``: the row in the table (default: the name of the folder);
-- ``ADAPTER``: the file of the suite, below its folder, that is replaced, for example ``tests/adapters.py``;
-- ``TESTS``: by our exercise, the ids of the tests that judge it;
-- ``TRANSLATIONS``: by our exercise, code that defines what the suite imports, in terms of `answer`;
-- ``FILES``: by our exercise, files of the suite that its tests read (default: none). Where one is missing,
-  all answers to the exercise are left out.
-
-``cs336_assignment1.py`` is one, for the first assignment of Stanford's CS336.
+A translation is a Python file; README.md lists the names that it sets. ``cs336_assignment1.py`` is one.
 """
 
 from __future__ import annotations
@@ -48,17 +39,8 @@ def __getattr__(name):
 class PytestJudge:
     """A pytest suite; an answer is accepted if all tests of its exercise pass.
 
-    Parameters
-    ----------
-    folder
-        The folder of the suite. It is copied and never changed.
-    translation
-        The file that translates answers for it.
-
-    Raises
-    ------
-    JudgeError
-        If the folder or the file is missing, or the file lacks one of its names or a translation.
+    The folder of the suite is copied and never changed. Raises JudgeError if it or the file that translates
+    answers for it is missing, or does not fit.
     """
 
     def __init__(self, folder: Path, translation: Path) -> None:
@@ -88,11 +70,8 @@ class PytestJudge:
     def judge(self, exercise: str, code: str) -> Opinion:
         """Replace the suite's adapter file by the translated answer and run the tests of the exercise.
 
-        Raises
-        ------
-        JudgeError
-            If pytest does not run the tests, although the answer on its own can be imported, or if a test
-            calls what the translation does not define.
+        Raises JudgeError if pytest does not run the tests, although the answer on its own can be imported, or
+        if a test calls what the translation does not define.
         """
         answer = self._suite / "answer.txt"
         answer.write_text(code, encoding="utf-8")

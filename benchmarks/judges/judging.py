@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +55,7 @@ class Judged:
 def put_to(judge: Judge, answer: Answer) -> Judged:
     """Put one answer to a judge.
 
-    Raises
-    ------
-    JudgeError
-        If the judge raises an error, or returns neither an `Opinion` with a text nor None.
+    Raises JudgeError if it raises an error, or returns neither an `Opinion` with a text nor None.
     """
     started = time.perf_counter()
     place = f"The judge {judge.name!r}, asked about {answer.id},"
@@ -78,37 +75,21 @@ def put_to(judge: Judge, answer: Answer) -> Judged:
 
 
 def load_judge(place: str) -> Judge:
-    """Make the judge that ``FILE.py:CLASS`` names.
-
-    Raises
-    ------
-    JudgeError
-        If there is no such class, it cannot be called, or it is not a judge.
-    """
+    """Make the judge that ``FILE.py:CLASS`` names; raise JudgeError if there is none, or it is no judge."""
     file, _, name = place.partition(":")
-    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
-    if spec is None or spec.loader is None or not Path(file).exists():
+    if not Path(file).is_file():
         raise JudgeError(f"There is no judge in {file}: name a Python file and a class, FILE.py:CLASS.")
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        judge: Judge = runpy.run_path(file)[name]()
     except Exception as error:
-        raise JudgeError(f"{file} cannot be imported: {_described(error)}") from error
-    if not hasattr(module, name):
-        raise JudgeError(f"{file} has no class {name!r}: name it after the colon, FILE.py:CLASS.")
-    try:
-        judge = getattr(module, name)()
-    except Exception as error:
-        raise JudgeError(f"{place} cannot be made: {_described(error)}") from error
+        raise JudgeError(f"The judge {place} cannot be made: {_described(error)}") from error
     if not isinstance(getattr(judge, "name", None), str) or not judge.name:
         raise JudgeError(f"{place} has no name: set `name` to the text of its row in the table.")
-    exercises = getattr(judge, "exercises", None)
-    if not isinstance(exercises, (set, frozenset)):
+    if not isinstance(getattr(judge, "exercises", None), (set, frozenset)):
         raise JudgeError(f"{place} has no exercises: set `exercises` to a set of their names.")
     if not callable(getattr(judge, "judge", None)):
         raise JudgeError(f"{place} has no method `judge(exercise, code)`: define it.")
-    loaded: Judge = judge
-    return loaded
+    return judge
 
 
 def _described(error: Exception) -> str:

@@ -22,19 +22,10 @@ Change = tuple[cst.CSTNode, cst.CSTNode, str]  # the node before and after, and 
 
 
 def mutations_of(reference: Answer, count: int) -> list[Answer]:
-    """Make at most `count` mutations of a reference.
+    """Make at most `count` mutations of a reference; some may be equivalent to it.
 
-    Parameters
-    ----------
-    reference
-        An answer whose last definition is the exercise; only this definition is changed.
-    count
-        How many to choose. The operators take turns, and the exercise's name seeds the choice.
-
-    Returns
-    -------
-    list of Answer
-        Answers of kind "mutation", not validated yet: some may be equivalent to the reference.
+    Only its last definition, which is the exercise, is changed. The operators take turns, and the exercise's
+    name seeds the choice.
     """
     module = cst.parse_module(reference.code)
     chance = random.Random(reference.exercise)

@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 from rich.table import Table
@@ -23,7 +24,11 @@ from judging import Judge, Judged, JudgeError, Opinion, load_judge, put_to
 sys.path.append(str(Path(__file__).parents[1]))  # the other benchmarks' module
 import results  # noqa: E402
 
-JUDGES = ("nbjudge", "visible-tests", "torch-judge")
+JUDGES = {
+    "nbjudge": "judge_nbjudge.py:NbjudgeJudge",
+    "visible-tests": "judge_visible_tests.py:VisibleTestsJudge",
+    "torch-judge": "judge_torch_judge.py:TorchJudge",
+}
 OUTPUT = results.FOLDER / "judges.json"
 PICTURE = answers.ROOT / "docs" / "images" / "judges.svg"
 LONGEST_MESSAGE = 1000  # characters
@@ -44,18 +49,8 @@ RATINGS = Path(__file__).with_name("ratings")
 
 def make_judge(name: str) -> Judge:
     """Make a built-in judge, or that of ``FILE.py:CLASS``; raise JudgeError if there is none."""
-    if name == "nbjudge":
-        from judge_nbjudge import NbjudgeJudge
-
-        return NbjudgeJudge()
-    if name == "visible-tests":
-        from judge_visible_tests import VisibleTestsJudge
-
-        return VisibleTestsJudge()
-    if name == "torch-judge":
-        from judge_torch_judge import TorchJudge
-
-        return TorchJudge()
+    if name in JUDGES:  # its libraries are imported only where it is asked for
+        return load_judge(f"{Path(__file__).parent / JUDGES[name]}")
     if not name.partition(":")[0].endswith(".py"):
         raise JudgeError(f"There is no judge {name!r}. There are: {', '.join(JUDGES)}, and FILE.py:CLASS.")
     return load_judge(name)
@@ -79,24 +74,23 @@ def sample(found: Iterable[Answer], count: int | None) -> list[Answer]:
     return [answer for _, answer in ranked]
 
 
-def share(judged: Sequence[Judged]) -> dict[str, int]:
-    """How many answers were judged, how many of them rightly, and how many were left out."""
-    counted = [each for each in judged if each.opinion is not None]
-    rightly = sum(each.is_right for each in counted)
-    return {"judged": len(counted), "rightly": rightly, "left out": len(judged) - len(counted)}
-
-
 def summary(judged: Sequence[Judged]) -> dict[str, Any]:
     """The figures of one judge, or of one judge on one exercise."""
-    figures: dict[str, Any] = {
-        heading: share([each for each in judged if each.answer.kind in kinds])
-        for heading, kinds in COLUMNS.items()
-    }
-    seconds = sorted(each.seconds for each in judged if each.opinion is not None)
-    figures["seconds"] = round(seconds[len(seconds) // 2], 3) if seconds else None  # the median
-    wrong = [each for each in judged if each.opinion is not None and not each.answer.is_right]
-    with_message = [each for each in wrong if each.opinion is not None and each.opinion.message]
-    figures["wrong answers with a message"] = len(with_message)
+    figures: dict[str, Any] = {}
+    for heading, kinds in COLUMNS.items():
+        of_kinds = [verdict for verdict in judged if verdict.answer.kind in kinds]
+        counted = [verdict for verdict in of_kinds if verdict.opinion is not None]
+        rightly = sum(verdict.is_right for verdict in counted)
+        left_out = len(of_kinds) - len(counted)
+        figures[heading] = {"judged": len(counted), "rightly": rightly, "left out": left_out}
+    seconds = [verdict.seconds for verdict in judged if verdict.opinion is not None]
+    figures["seconds"] = round(median_high(seconds), 3) if seconds else None
+    messages = [
+        verdict.opinion.message
+        for verdict in judged
+        if verdict.opinion is not None and not verdict.answer.is_right
+    ]
+    figures["wrong answers with a message"] = len(list(filter(None, messages)))
     return figures
 
 
@@ -143,17 +137,6 @@ def list_wrong_verdicts(judge: str, judged: Iterable[Judged], opinions_file: Pat
     if len(wrong) > MOST_LISTED:
         lines.append(f"  and {len(wrong) - MOST_LISTED} more: {opinions_file}")
     return lines
-
-
-def find_unknown_exercise(judges: Iterable[Judge], found: Iterable[Answer]) -> str:
-    """The sentence on an exercise that a judge names and no answer has; empty if there is none."""
-    exercises = {each.exercise for each in [*found, *answers.read_answers()]}
-    for judge in judges:
-        unknown = sorted(judge.exercises - exercises)
-        if unknown:
-            problem = f"The judge {judge.name!r} has the exercise {unknown[0]!r}, which no answer has."
-            return f"{problem} There are: {', '.join(sorted(exercises))}."
-    return ""
 
 
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
@@ -209,8 +192,7 @@ def draw(rows: dict[str, dict[str, Any]], path: Path) -> None:
     plt.close(figure)
 
 
-def main() -> None:
-    """Run the benchmark; exit with status 2 if an option is wrong, and 1 if a judge fails."""
+def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--judges",
@@ -223,100 +205,116 @@ def main() -> None:
         "--pytest", nargs=2, metavar=("FOLDER", "TRANSLATION"), help="a pytest suite as a judge"
     )
     parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
-    parser.add_argument(
-        "--sample", type=int, help="at most so many answers per exercise and kind (default: all)"
-    )
+    parser.add_argument("--sample", type=int, help="so many answers per exercise and kind (default: all)")
     parser.add_argument(
         "--minutes",
         type=float,
         default=float("inf"),
-        help="put no further answer to the judges after so many minutes (default: no limit)",
+        help="begin no answer after so many (default: no limit)",
     )
     parser.add_argument("--resume", action="store_true", help="keep the opinions of an interrupted run")
     parser.add_argument(
-        "--answers",
-        type=Path,
-        nargs="+",
-        default=[answers.FILE],
-        metavar="FILE",
-        help="files of answers (default: answers.jsonl.xz)",
+        "--answers", type=Path, nargs="+", default=[answers.FILE], metavar="FILE", help="files of answers"
     )
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--picture", type=Path, default=PICTURE)
-    options = parser.parse_args()
-    try:
-        found = [answer for file in options.answers for answer in answers.read_answers(file)]
-        judges = [make_judge(name) for name in options.judges]
-        if options.pytest:
-            from judge_pytest import PytestJudge
+    return parser
 
-            judges.append(PytestJudge(*map(Path, options.pytest)))
-    except (JudgeError, ValueError) as error:
-        parser.error(str(error))
+
+def chosen_of(options: argparse.Namespace) -> tuple[list[Answer], list[Judge]]:
+    """The answers and the judges that were asked for; raises JudgeError or ValueError for a wrong option."""
+    found = [answer for file in options.answers for answer in answers.read_answers(file)]
+    judges = [make_judge(name) for name in options.judges]
+    own = [judge for name, judge in zip(options.judges, judges, strict=True) if name not in JUDGES]
+    if options.pytest:
+        from judge_pytest import PytestJudge
+
+        judges.append(PytestJudge(*map(Path, options.pytest)))
+        own.append(judges[-1])
     if options.sample is not None and options.sample < 1:
-        parser.error(f"--sample {options.sample} takes no answer: give 1 or more.")
+        raise ValueError(f"--sample {options.sample} takes no answer: give 1 or more.")
     if not judges:
-        parser.error("There is no judge: name one after --judges, or a suite after --pytest.")
-    if len({each.name for each in judges}) < len(judges):
-        parser.error("Two judges have the same name: give one of them another `name`.")
-    own = [judge for name, judge in zip([*options.judges, ""], judges, strict=False) if name not in JUDGES]
-    unknown_exercise = find_unknown_exercise(own, found)
-    if unknown_exercise:
-        parser.error(unknown_exercise)
-    exercises = {each.exercise for each in found}
-    unknown = sorted(set(options.exercise) - exercises)
-    if unknown:
-        parser.error(f"There is no exercise {unknown[0]!r}. There are: {', '.join(sorted(exercises))}.")
-    chosen = sample(
-        (each for each in found if not options.exercise or each.exercise in options.exercise), options.sample
-    )
+        raise JudgeError("There is no judge: name one after --judges, or a suite after --pytest.")
+    if len({judge.name for judge in judges}) < len(judges):
+        raise JudgeError("Two judges have the same name: give one of them another `name`.")
+    exercises = {answer.exercise for answer in found}
+    known = exercises | {answer.exercise for answer in answers.read_answers()}
+    asked = [("There is no exercise", name) for name in options.exercise if name not in exercises]
+    for judge in own:
+        place = f"The judge {judge.name!r} has an exercise that no answer has:"
+        asked += [(place, name) for name in sorted(judge.exercises - known)]
+    if asked:
+        raise ValueError(f"{asked[0][0]} {asked[0][1]!r}. There are: {', '.join(sorted(known))}.")
+    wanted = [answer for answer in found if not options.exercise or answer.exercise in options.exercise]
+    chosen = sample(wanted, options.sample)
     if not any(answer.exercise in judge.exercises for judge in judges for answer in chosen):
-        parser.error("No judge knows any of the chosen exercises: choose others with --exercise.")
-    console = results.console()
-    machine = results.surroundings(console)
+        raise JudgeError("No judge knows any of the chosen exercises: choose others with --exercise.")
+    return chosen, judges
+
+
+def put_all(
+    chosen: list[Answer], judges: list[Judge], opinions_file: Path, resume: bool, minutes: float
+) -> list[Judged]:
+    """Put the answers to the judges, and write each opinion when it is there."""
     judged = list[Judged]()
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    opinions_file = options.output.with_suffix(".jsonl")
-    end = time.monotonic() + 60 * options.minutes
-    known = earlier(opinions_file, found) if options.resume else {}
-    with opinions_file.open("a" if options.resume else "w", encoding="utf-8") as opinions:
+    end = time.monotonic() + 60 * minutes
+    known = earlier(opinions_file, chosen) if resume else {}
+    opinions_file.parent.mkdir(parents=True, exist_ok=True)
+    with opinions_file.open("a" if resume else "w", encoding="utf-8") as opinions:
         for answer in tqdm(chosen, unit="answer", disable=None):
             is_known = any((judge.name, answer.id) in known for judge in judges)
             if time.monotonic() > end and not is_known:
                 continue
             for judge in judges:
-                each = known.get((judge.name, answer.id))
-                if each is None:
-                    try:
-                        each = put_to(judge, answer)
-                    except JudgeError as error:
-                        sys.exit(f"{error}\nNo table is written; {opinions_file} holds the opinions so far.")
-                    if each.opinion is not None:
-                        opinions.write(json.dumps(line(each, each.opinion), ensure_ascii=False) + "\n")
+                verdict = known.get((judge.name, answer.id))
+                if verdict is None:
+                    verdict = put_to(judge, answer)
+                    if verdict.opinion is not None:
+                        entry = line(verdict, verdict.opinion)
+                        opinions.write(json.dumps(entry, ensure_ascii=False) + "\n")
                         opinions.flush()
-                judged.append(each)
+                judged.append(verdict)
+    return judged
+
+
+def main() -> None:
+    """Run the benchmark; exit with status 2 if an option is wrong, and 1 if a judge fails."""
+    parser = _options()
+    options = parser.parse_args()
+    try:
+        chosen, judges = chosen_of(options)
+    except (JudgeError, ValueError) as error:
+        parser.error(str(error))
+    console = results.console()
+    machine = results.surroundings(console)
+    opinions_file = options.output.with_suffix(".jsonl")
+    try:
+        judged = put_all(chosen, judges, opinions_file, options.resume, options.minutes)
+    except JudgeError as error:
+        sys.exit(f"{error}\nNo table is written; {opinions_file} holds the opinions so far.")
     if not judged:
         sys.exit(f"--minutes {options.minutes:g} leaves no time for any answer: give more.")
-    rows = {judge.name: summary([each for each in judged if each.judge == judge.name]) for judge in judges}
+    by_judge = {
+        judge.name: [verdict for verdict in judged if verdict.judge == judge.name] for judge in judges
+    }
+    rows = {name: summary(verdicts) for name, verdicts in by_judge.items()}
     for name, counts in names.rated(sorted(RATINGS.glob("*.csv")), RATINGS.parent).items():
         if name in rows:
             rows[name]["names"] = counts
     by_exercise = {
-        f"{judge.name}, {name}": summary(
-            [each for each in judged if each.judge == judge.name and each.answer.exercise == name]
+        f"{judge.name}, {exercise}": summary(
+            [verdict for verdict in by_judge[judge.name] if verdict.answer.exercise == exercise]
         )
-        for name in dict.fromkeys(each.exercise for each in chosen)
+        for exercise in dict.fromkeys(answer.exercise for answer in chosen)
         for judge in judges
-        if name in judge.exercises
+        if exercise in judge.exercises
     }
     print_table(console, by_exercise, "Per judge and exercise")
     print_table(console, rows, "Per judge")
-    for judge in judges:
-        of_judge = [each for each in judged if each.judge == judge.name]
-        for text in list_wrong_verdicts(judge.name, of_judge, opinions_file):
+    for name, verdicts in by_judge.items():
+        for text in list_wrong_verdicts(name, verdicts, opinions_file):
             console.print(text, markup=False, highlight=False, soft_wrap=True)
-    content = machine | {"version": answers.VERSION, "judges": rows}
-    results.write(options.output, content, console)
+    results.write(options.output, machine | {"version": answers.VERSION, "judges": rows}, console)
     draw(rows, options.picture)
 
 

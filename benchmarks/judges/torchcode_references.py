@@ -70,17 +70,7 @@ TRANSLATIONS = {
 def torchcode_reference(folder: Path, exercise: str) -> str | None:
     """Return TorchCode's solution of an exercise as code that defines it; None if there is no translation.
 
-    Parameters
-    ----------
-    folder
-        A clone of TorchCode.
-    exercise
-        The name of our exercise.
-
-    Raises
-    ------
-    ValueError
-        If the folder has no such notebook, or the notebook no cell with a solution.
+    Raises ValueError if the clone of TorchCode in `folder` has no such notebook, or it has no solution.
     """
     if exercise not in TRANSLATIONS:
         return None

@@ -41,20 +41,12 @@ VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What validation found of one answer.
+    """The first input on which an answer does not behave like the reference; empty if there is none.
 
-    Parameters
-    ----------
-    differs_on
-        The first input on which it does not behave like the reference; empty if there is none.
-    is_drawn
-        Whether that input is one that the course's case groups draw.
-    seeds
-        On how many seeds it was compared.
+    `seeds` is on how many seeds it was compared.
     """
 
     differs_on: str
-    is_drawn: bool = True
     seeds: int = 0
 
 
@@ -70,14 +62,9 @@ def load(answer: Answer) -> Any:
 
 @dataclass(frozen=True)
 class Comparison:
-    """An exercise that answers are compared on.
+    """An exercise without mistakes (answers are judged and not diagnosed) and its reference.
 
-    Parameters
-    ----------
-    assignment, exercise, reference
-        The lesson, its exercise without mistakes (answers are judged and not diagnosed), and the reference.
-    seconds
-        How long it took to draw the inputs of one seed and to run the reference on them.
+    `seconds` is how long it took to draw the inputs of one seed and to run the reference on them.
     """
 
     assignment: Assignment
@@ -102,16 +89,8 @@ def validate_right(
 ) -> list[Outcome]:
     """Compare right answers with the reference, seed by seed; run it in a child process.
 
-    Parameters
-    ----------
-    comparison
-        The exercise.
-    answers
-        Right answers, which share the inputs and the reference's results.
-    seeds
-        Seeds for the inputs. An answer's first difference ends its comparison.
-    seconds
-        Of processor time, after which no further seed is begun.
+    They share the inputs and the reference's results. An answer's first difference ends its comparison, and
+    no further seed is begun after so many `seconds` of processor time.
     """
     outcomes: dict[str, Outcome] = {}
     functions: dict[str, Any] = {}
@@ -137,14 +116,7 @@ def validate_right(
 def validate_wrong(comparison: Comparison, answer: Answer, seeds: Iterable[int]) -> Outcome:
     """Find an input on which a wrong answer differs from the reference; run it in a child process.
 
-    Parameters
-    ----------
-    comparison
-        The exercise.
-    answer
-        The answer. A mutation is also compared on the variants of the inputs.
-    seeds
-        Seeds for the inputs. The first difference ends the comparison.
+    The first difference ends the comparison. A mutation is also compared on the variants of the inputs.
     """
     try:
         function = load(answer)
@@ -160,7 +132,7 @@ def validate_wrong(comparison: Comparison, answer: Answer, seeds: Iterable[int])
             for seed in range(2):
                 found = _difference_in_variants(comparison, function, seed)
                 if found:
-                    return Outcome(found, is_drawn=False, seeds=count)
+                    return Outcome(found, seeds=count)
     return Outcome("", seeds=count)
 
 

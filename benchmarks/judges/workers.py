@@ -44,22 +44,13 @@ def temporary_folder() -> Path:
 
 
 def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECONDS) -> Any:
-    """Call a function in a forked child and return its result.
+    """Call a function in a forked child and return its result, within `seconds` by the clock.
 
-    Parameters
-    ----------
-    function, args
-        What to call, also a lambda, because the child is forked; and its arguments. The result must be
-        picklable and is made by our own code, never by the answer. What the code prints is hidden.
-    seconds
-        The time limit by the clock. The child and its children are killed afterwards.
+    The function may be a lambda. Its result must be picklable, and is made by our own code, never by the
+    answer. What the code prints is hidden. The child and its children are killed afterwards.
 
-    Raises
-    ------
-    WorkerError
-        With one sentence that says why there is no result; a ChildError if the function raised an error.
-    TypeError
-        If the function returns a tensor.
+    Raises WorkerError with one sentence that says why there is no result, a ChildError if the function raised
+    an error, and TypeError if it returns a tensor.
     """
     context = multiprocessing.get_context("fork")
     parent_end, child_end = context.Pipe(duplex=False)
