@@ -42,73 +42,12 @@ MARKDOWN = (
 )
 ALL = (*SCRIPTS, *FETCHES, *MARKDOWN)
 
-ELEMENTS = frozenset(
-    {
-        "div",
-        "p",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "span",
-        "strong",
-        "em",
-        "b",
-        "i",
-        "s",
-        "del",
-        "a",
-        "br",
-        "hr",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "ul",
-        "ol",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-        "blockquote",
-        "pre",
-        "code",
-        "kbd",
-        "sub",
-        "sup",
-        "details",
-        "summary",
-        "img",
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "mspace",
-        "mstyle",
-        "msup",
-        "msub",
-        "msubsup",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "munder",
-        "mover",
-        "munderover",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mphantom",
-        "mpadded",
-    }
-)
-
-
+ELEMENT_NAMES = """
+div p h1 h2 h3 h4 h5 h6 span strong em b i s del a br hr table thead tbody tr th td ul ol li dl dt dd
+blockquote pre code kbd sub sup details summary img math mrow mi mn mo mtext mspace mstyle msup msub msubsup
+mfrac msqrt mroot munder mover munderover mtable mtr mtd mphantom mpadded
+"""
+ELEMENTS = frozenset(ELEMENT_NAMES.split())
 LOADING = {"src", "href", "srcset", "style", "srcdoc", "data", "action", "background", "poster"}
 INLINE = {"a", "b", "code", "em", "i", "kbd", "s", "span", "strong", "sub", "sup"}
 # Each once, but for the sections; they are the page's own.
@@ -155,17 +94,7 @@ class Seen(HTMLParser):
                 link = (
                     tag == "a" and name == "href" and address.startswith(("#", "http:", "https:", "mailto:"))
                 )
-                harmless = name not in (
-                    "src",
-                    "href",
-                    "srcset",
-                    "style",
-                    "srcdoc",
-                    "data",
-                    "action",
-                    "background",
-                )
-                if name.startswith("on") or not (picture or link or harmless):
+                if name.startswith("on") or name in LOADING and not (picture or link):
                     found.append(f"{tag} {name}={value[:60]}")
                 if name == "http-equiv" and value == "refresh":
                     found.append("refresh")

@@ -121,14 +121,6 @@ def test_the_course_chooses_separator_and_decimal_sign(class_copy, report, tmp_p
     assert any(";4,5;" in line for line in lines)
 
 
-def test_a_separator_that_is_not_known_is_refused_before_anything_is_written(class_copy, report, tmp_path):
-    with (class_copy / "nbgrader_config.py").open("a") as config:
-        config.write("\nc.CsvFiles.separator = 'pipe'\n")
-    refused = report(class_copy, FOLDER, "--output", tmp_path / "out")
-    assert isinstance(refused.exception, CourseError)
-    assert "CsvFiles.separator is 'pipe'" in str(refused.exception) and not (tmp_path / "out").exists()
-
-
 def test_a_spreadsheet_takes_no_field_for_a_formula(written):
     folder, report_data = written
     for table in report_data["tables"]:

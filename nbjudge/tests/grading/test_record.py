@@ -1,5 +1,6 @@
-"""A verdict in its cell: nbgrader reads its points and nothing else, and a browser shows it as text."""
+"""Records: nbgrader reads the points and nothing else, a browser shows text, and a report every status."""
 
+import json
 from html.parser import HTMLParser
 
 import nbformat
@@ -8,8 +9,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbgrader.utils import determine_grade
 
+from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.record.graded_cell import CELL, FRAME, as_html, as_text, read_verdict, write_verdict
+from nbjudge.record.graded_cell import (
+    CELL,
+    FRAME,
+    ExerciseRecord,
+    Status,
+    as_html,
+    as_text,
+    read_exercise,
+    read_verdict,
+    write_cell_status,
+    write_verdict,
+)
+from nbjudge.record.graded_notebook import NotebookRecord, read_graded, read_record, write_record
+from nbjudge.report.notebooks import Failure, ReportedNotebook, read_reported
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -67,12 +82,6 @@ class Page(HTMLParser):
 
     def handle_data(self, text):
         self.text += text
-
-
-@pytest.mark.parametrize("agree", [(False, False), (True, False), (False, True), (True, True)])
-def test_nbgrader_reads_exactly_the_points(agree):
-    cell, expected = recorded(agree)
-    assert determine_grade(cell) == (expected.points, expected.max_points)
 
 
 @many
@@ -144,14 +153,9 @@ def test_nothing_of_an_output_is_read_as_a_verdict():
     full_marks = verdict(True, True)
     cell = graded_cell(3, [new("execute_result", data={}, metadata={"nbjudge": full_marks.as_data()})])
     assert read_verdict(cell) is None
+    write_verdict(cell, full_marks)
     write_verdict(cell, verdict(True, False))
-    assert read_verdict(cell) == verdict(True, False)
-
-
-def test_writing_a_verdict_again_leaves_nbgrader_reading_the_new_one():
-    cell, _ = recorded((True, True))
-    write_verdict(cell, verdict(True, False))
-    assert determine_grade(cell) == (1, 3)
+    assert read_verdict(cell) == verdict(True, False) and determine_grade(cell) == (1, 3)
 
 
 @many
@@ -171,17 +175,83 @@ def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
     assert "<img src=x onerror=alert(1)>" in page.text
 
 
-def test_backticks_become_code_and_their_content_stays_text():
-    result = verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),))
-    html = as_html(result)
-    assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in html
-
-
 def test_the_verdict_says_points_findings_and_groups_in_html_and_in_text():
     result = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
+    code = as_html(verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),)))
+    assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in code
     for text in (Page(as_html(result)).text, as_text(result)):
         assert "softmax: 1 of 3 points" in text
         assert "Rows do not sum to 1." in text and "Yours is 2." in text
         assert "group 0" in text and "group 1" in text
     assert as_text(result).splitlines()[-2:] == ["  agrees: group 0", "  differs: group 1"]
     assert "Right in every case." in as_html(verdict(True, True))
+
+
+TIMED_OUT, DIED = "It took too long.", "It ended its kernel."
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_record_comes_back_as_it_was_written(status):
+    notebook = nbformat.v4.new_notebook()
+    record = NotebookRecord(status, "a reason", "a note", 1.5)
+    write_record(notebook, record)
+    cell = graded_cell(3)
+    write_verdict(cell, verdict(True, False), status)
+    notebook.cells.append(cell)
+    read = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    assert read_record(read) == record
+    assert read_exercise(read.cells[0]) == ExerciseRecord(verdict(True, False), status)
+
+
+@many
+@given(json_values)
+def test_whatever_is_in_a_records_place_is_read_as_one(found):
+    record = read_record({"metadata": {"nbjudge": found}})
+    assert record.status in Status and isinstance(record.reason, str)
+    names = ("status", "version", "seconds", "reason", "material")
+    read = read_record({"metadata": {"nbjudge": dict.fromkeys(names, found)}})
+    assert read.status is (Status(found) if found in list(Status) else Status.COMPLETED)
+
+
+def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path):
+    timed_out, died = graded_cell(3), graded_cell(3)
+    own = nbformat.v4.new_code_cell("x")
+    mark_origin(own, Origin.STUDENT)
+    for cell, name, sentence, status in (
+        (timed_out, "timed_out", TIMED_OUT, Status.TIMED_OUT),
+        (died, "died", DIED, Status.KERNEL_DIED),
+    ):
+        cell.metadata.nbgrader.grade_id = name
+        write_verdict(cell, verdict(False, findings=(Finding(sentence),)), status)
+    own.outputs = [nbformat.v4.new_output("error", ename="died", evalue="It died.", traceback=[])]
+    write_cell_status(own, Status.KERNEL_DIED)
+    path = written(tmp_path, timed_out, died, own)
+    read = read_graded(path)
+    assert [cell.exercise.status for cell in read.cells[:2]] == [Status.TIMED_OUT, Status.KERNEL_DIED]
+    assert read.cells[2].status is Status.KERNEL_DIED
+    reported = read_reported(path)
+    assert isinstance(reported, ReportedNotebook)
+    assert reported.failures == (
+        Failure("a cell of their own", "killed its kernel", "It died."),
+        Failure("softmax", "took too long", TIMED_OUT),
+        Failure("softmax", "killed its kernel", DIED),
+    )
+
+
+def test_the_status_decides_and_not_the_name_of_an_error(tmp_path):
+    cell, own = graded_cell(3), nbformat.v4.new_code_cell("x")
+    mark_origin(own, Origin.STUDENT)
+    write_verdict(cell, verdict(False, findings=(Finding(TIMED_OUT),)))
+    own.outputs = [nbformat.v4.new_output("error", ename="TimeoutError", evalue="mine", traceback=[])]
+    reported = read_reported(written(tmp_path, cell, own))
+    assert isinstance(reported, ReportedNotebook)
+    assert reported.failures == (Failure("a cell of their own", "stops with TimeoutError", "mine"),)
+
+
+def written(folder, *cells):
+    """The file of a graded notebook with these cells."""
+    notebook = nbformat.v4.new_notebook(cells=list(cells))
+    write_record(notebook, NotebookRecord(seconds=2.5))
+    path = folder / "one.ipynb"
+    path.write_text(json.dumps(notebook))
+    return path

@@ -18,21 +18,8 @@ FORMATS = [
     CsvFormat(separator="tab", decimal="point"),
     CsvFormat(separator="tab", decimal="comma"),
 ]
-DANGEROUS = [
-    "=1+1",
-    " =1+1",
-    "\t@SUM(A1)",
-    "-cmd|' /C calc'!A0",
-    "+1\n",
-    "\uff1d1",
-    "x;=HYPERLINK(1);y",
-    "x,=HYPERLINK(1),y",
-    "x\t'+1",
-    'x|"@y',
-    "x; \uff1dy",
-    "x\n=1+1",
-    "x\r\n'\"=1",
-]
+DANGEROUS = ["=1+1", " =1+1", "\t@SUM(A1)", "-cmd|' /C calc'!A0", "+1\n", "\uff1d1", "x\n=1+1"]
+DANGEROUS += ["x;=HYPERLINK(1);y", "x,=HYPERLINK(1),y", "x\t'+1", 'x|"@y', "x; \uff1dy", "x\r\n'\"=1"]
 
 
 def read(text: str, separator: str) -> list[list[str]]:
@@ -48,11 +35,6 @@ def test_no_spreadsheet_finds_a_formula_whatever_it_separates_by(form, separator
     assert len(text.splitlines()) == len(DANGEROUS)
 
 
-def test_text_without_formulas_is_written_as_it_is():
-    row = ["a; b - c, -3", "Żółć, Łucja", 'she said "no"', "it's", ""]
-    assert read(CsvFormat().text([row]), ",") == [row]
-
-
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: f"{form.separator}-{form.decimal}")
 def test_numbers_and_texts_come_back_from_every_format(form):
     rows = [["Żółć; Łucja, x", 22.5, 3, -0.25, None, ["ada", "bob"]]]
@@ -60,11 +42,6 @@ def test_numbers_and_texts_come_back_from_every_format(form):
     numbers = [float(field.replace(DECIMAL_SIGNS[form.decimal], ".")) for field in row[1:4]]
     assert numbers == [22.5, 3, -0.25]
     assert [row[0], *row[4:]] == ["Żółć; Łucja, x", "", "ada; bob"]
-
-
-def test_a_european_excel_gets_its_separator_its_decimal_sign_and_the_mark_of_utf_8():
-    text = CsvFormat(separator="semicolon", decimal="comma").text([["who", "points"], ["Żółć", 22.5]])
-    assert text == '\ufeff"who";"points"\r\n"Żółć";22,5\r\n'
 
 
 def test_a_file_is_the_same_to_the_byte_on_every_machine():

@@ -1,4 +1,4 @@
-"""The report's histogram counts everybody, and says where with round numbers."""
+"""The report's histogram counts everybody; without names each student counts once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from nbjudge.report.page import MOST_BARS, MOST_TICKS, bins, points_histogram, ticks
+from nbjudge.report.table_type import table_of
+from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words
 
 
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
@@ -45,3 +47,13 @@ def test_ticks_are_at_few_and_round_numbers(high, max_ticks):
 @given(high=some.integers(1, 2000))
 def test_there_is_no_half_student(high):
     assert all(tick.label.isdecimal() for tick in ticks(0, high, MOST_TICKS, whole=True))
+
+
+def test_no_more_students_than_there_are():
+    """Sentences that few were told are one row: who was told several of them counts once in it."""
+    rows = [
+        {"exercise": "f", "students": len(who), "of": 5, "sentence": f"It says {who[0]}.", WHO: who}
+        for who in (["ada", "ben"], ["ada", "eve"], ["ben", "eve"])
+    ]
+    (row,) = _without_own_words(table_of(["exercise", "students", "of", "sentence", WHO], rows)).rows
+    assert (row["students"], row["of"], row["sentence"]) == (3, 5, NOT_SAID)
