@@ -108,10 +108,10 @@ def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and
 ):
     fork = ForkServer.fork
 
-    def fork_without(self: ForkServer, limits: Any, files: dict[str, str], timeout: float) -> Any:
-        if "unheard-of.bin" in files:
+    def fork_without(self: ForkServer, limits: Any, files: dict[bytes, bytes]) -> Any:
+        if b"unheard-of.bin" in files:
             raise SandboxError("A kernel could not be started in the sandbox: it ended.")
-        return fork(self, limits, files, timeout)
+        return fork(self, limits, files)
 
     monkeypatch.setattr(ForkServer, "fork", fork_without)
     (hand_in(grader.root, "ada", None) / "unheard-of.bin").write_bytes(b"?")

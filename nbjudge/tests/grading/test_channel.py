@@ -10,19 +10,16 @@ from collections.abc import Iterator
 import pytest
 
 from nbjudge.framing import read_frame, to_frame
-from nbjudge.kernel.channel import (
+from nbjudge.kernel.channel import Channel, ChannelError, KernelDiedError, without_surrogates
+from nbjudge.kernel.timing import Deadline
+from nbjudge.sandbox.inside.messages import (
     LARGEST_FRAME,
     CellReply,
-    Channel,
-    ChannelError,
     Evaluate,
     Evaluation,
     Execute,
-    KernelDiedError,
     KernelReady,
-    without_surrogates,
 )
-from nbjudge.kernel.timing import Deadline
 
 DONE = {"type": "evaluation", "status": "ok", "text": "é"}
 

@@ -59,7 +59,7 @@ def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
     monkeypatch.setattr(server_module.bubblewrap, "START", thread + server_module.bubblewrap.START)
     interpreter = ForkServer(())
     with pytest.raises(SandboxError, match="warming up has started 1 threads: a fork would lose them"):
-        interpreter.fork({}, {}, timeout=1)
+        interpreter.fork(replace(PATIENT, startup=1), {})
     interpreter.close()
 
 
@@ -190,5 +190,5 @@ def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
     monkeypatch.setattr(server_module.bubblewrap, "command", broken)
     interpreter = ForkServer(())
     with pytest.raises(SandboxError, match=r"^The sandbox did not start: no such library\.$"):
-        interpreter.fork({}, {}, timeout=1)
+        interpreter.fork(replace(PATIENT, startup=1), {})
     interpreter.close()

@@ -58,11 +58,11 @@ def double(x):
 """
 
     def harm(self, arena):
-        from nbjudge.sandbox.forked_kernel import ANY, claimed_processor
+        from nbjudge.sandbox.forked_kernel import claimed_processor
 
         places = re.search(r"ran on (\[[^]]*\])", arena.shown(self.name))[1]
         claimed = claimed_processor()
-        if claimed == ANY or len(os.sched_getaffinity(0)) == 1:  # a machine full of graders
+        if claimed is None or len(os.sched_getaffinity(0)) == 1:  # a machine full of graders
             return ""
         return "" if places == f"[{claimed}]" else f"it ran on {places}, and not only on {claimed}"
 

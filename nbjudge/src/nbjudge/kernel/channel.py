@@ -1,8 +1,8 @@
 """The grader's end of the channel to a kernel's relay: one command, one reply, within a deadline.
 
-The relay (`sandbox.inside.relay`) reads what the kernel sends, in a process of its own. A command is sent to
-it as JSON and answered by one reply; a `Flood` may come before it. A message of another form is an error of
-the channel. The grader never waits longer than a deadline allows.
+The relay (`sandbox.inside.relay`) reads what the kernel sends, in a process of its own. A message of another
+form than `sandbox.inside.messages` declares is an error of the channel. The grader never waits longer than a
+deadline allows.
 """
 
 from __future__ import annotations
@@ -11,116 +11,20 @@ import select
 import signal
 import socket
 from collections import Counter
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from nbjudge.framing import FrameBuffer, to_frame
 from nbjudge.kernel.timing import Deadline, poll_interval
+from nbjudge.sandbox.inside import messages
 
 INTERRUPT_TIMEOUT = 3.0  # seconds in which an interrupted kernel must reply
 STOP_TIMEOUT = 1.0  # seconds in which the relay must hand over what has arrived
-LARGEST_FRAME = 160 * 2**20  # bytes
 PIECE = 2**20  # bytes that are sent or received at a time
 
 
-class Command(msgspec.Struct, tag_field="command", tag=str.lower, frozen=True):
-    """What the relay is to do."""
-
-
-class Connect(Command, frozen=True):
-    """Wait until the kernel answers and its output arrives; answered by `KernelReady`."""
-
-
-class Execute(Command, frozen=True):
-    """Run a cell that may show `output_left` more bytes of `output_limit`; answered by `CellReply`.
-
-    The expression `then` is evaluated afterwards, unless the cell ends with an error.
-    """
-
-    source: str
-    output_left: int
-    output_limit: int
-    then: str = ""
-
-
-class Evaluate(Command, frozen=True):
-    """Evaluate an expression, which finds `request` in the kernel's message; answered by `Evaluation`."""
-
-    expression: str
-    request: str = ""
-
-
-class Stop(Command, frozen=True):
-    """End the current command with what has arrived so far."""
-
-
-class Flood(msgspec.Struct, tag_field="type", tag="flood", frozen=True):
-    """A cell shows more than it may; `repeated` if it goes on after it was interrupted."""
-
-    repeated: bool
-
-
-class KernelReady(msgspec.Struct, tag_field="type", tag="ready", frozen=True):
-    """The kernel answers."""
-
-
-class ExecuteReply(msgspec.Struct, frozen=True):
-    """What the kernel itself said about a cell."""
-
-    failed: bool
-    count: int | None
-    ename: str
-    evalue: str
-    exits: bool  # the cell called `exit()`, which takes effect after the reply
-
-
-class Stream(msgspec.Struct, tag_field="output_type", tag="stream", frozen=True):
-    """What a cell printed."""
-
-    name: Literal["stdout", "stderr"]
-    text: str
-
-
-class DisplayData(msgspec.Struct, tag_field="output_type", tag="display_data", frozen=True):
-    """Text and pictures that a cell displayed, by their media types."""
-
-    data: dict[Literal["text/plain", "image/png", "image/jpeg"], str]
-    metadata: dict[str, Any]
-
-
-class ExecuteResult(DisplayData, tag="execute_result", frozen=True):
-    """The value of a cell's last expression."""
-
-    execution_count: None
-
-
-class ErrorOutput(msgspec.Struct, tag_field="output_type", tag="error", frozen=True):
-    """An error that a cell ended with or displayed."""
-
-    ename: str
-    evalue: str
-    traceback: list[str]
-
-
-class CellReply(msgspec.Struct, tag_field="type", tag="cell", frozen=True):
-    """What became of a cell; `reply` is None if the kernel did not answer."""
-
-    outputs: list[Stream | DisplayData | ExecuteResult | ErrorOutput] = []
-    output_left: int | None = None
-    was_cut: bool = False
-    reply: ExecuteReply | None = None
-
-
-class Evaluation(msgspec.Struct, tag_field="type", tag="evaluation", frozen=True):
-    """The printed value of an expression in `text`, or the reason why there is none."""
-
-    status: Literal["ok", "stopped", "unreadable"]
-    text: str = ""
-
-
-Reply: TypeAlias = KernelReady | CellReply | Evaluation
-R = TypeVar("R", bound=Reply)
+R = TypeVar("R", bound=messages.Reply)
 
 
 class ChannelError(Exception):
@@ -165,11 +69,11 @@ class Channel:
     def __init__(self, process: KernelProcess, counts: Counter[str] | None = None) -> None:
         self._counts = Counter[str]() if counts is None else counts
         self._process, self._socket = process, process.relay
-        self._buffer = FrameBuffer(LARGEST_FRAME)
+        self._buffer = FrameBuffer(messages.LARGEST_FRAME)
         self._socket.setblocking(False)
         self.overflowed = False  # the relay has ended while its kernel runs: it could not hold what was sent
 
-    def request(self, command: Command, reply_type: type[R], deadline: Deadline) -> tuple[R, bool]:
+    def request(self, command: messages.Command, reply_type: type[R], deadline: Deadline) -> tuple[R, bool]:
         """Send a command and wait for its reply; interrupt the kernel when the deadline passes.
 
         Parameters
@@ -206,7 +110,7 @@ class Channel:
             self._process.send_signal(signal.SIGINT)
             reply = self.receive(reply_type, Deadline(INTERRUPT_TIMEOUT))
             if reply is None:
-                self.send(Stop(), Deadline(STOP_TIMEOUT))
+                self.send(messages.Stop(), Deadline(STOP_TIMEOUT))
                 reply = self.receive(reply_type, Deadline(STOP_TIMEOUT))
         except ChannelError as error:
             self.overflowed = self._process.is_alive()
@@ -215,7 +119,7 @@ class Channel:
             raise TimeoutError
         return reply, True
 
-    def send(self, command: Command, deadline: Deadline) -> None:
+    def send(self, command: messages.Command, deadline: Deadline) -> None:
         """Send a command. Raises ChannelError, or TimeoutError if the relay does not read."""
         left = memoryview(to_frame(msgspec.json.encode(command)))
         self._counts.update({"messages": 1, "bytes sent": len(left)})
@@ -234,7 +138,7 @@ class Channel:
         """
         while True:
             message = self._next_message(reply_type)
-            if isinstance(message, Flood):
+            if isinstance(message, messages.Flood):
                 self._process.send_signal(signal.SIGKILL if message.repeated else signal.SIGINT)
                 continue
             if message is not None:
@@ -257,10 +161,10 @@ class Channel:
             raise ChannelError("the relay has ended")
         self._buffer.add(piece)
 
-    def _next_message(self, reply_type: type[R]) -> R | Flood | None:
+    def _next_message(self, reply_type: type[R]) -> R | messages.Flood | None:
         try:
             frame = self._buffer.next_frame()
-            return None if frame is None else msgspec.json.decode(frame, type=reply_type | Flood)
+            return None if frame is None else msgspec.json.decode(frame, type=reply_type | messages.Flood)
         except (ValueError, msgspec.DecodeError, RecursionError) as error:
             raise ChannelError(f"the relay sent what is not a message: {error}") from error
 

@@ -25,6 +25,7 @@ from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
 from nbjudge.probe.kernel_state import NOTE_GIVEN, NOTE_STUDENTS
 from nbjudge.probe.watching import WatchedCalls
+from nbjudge.sandbox.inside import messages
 
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
 EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit has ended
@@ -181,12 +182,12 @@ class KernelClient:
         # Given cells may rebind the student's names, and answers are called with their own.
         note_names = NOTE_STUDENTS if is_written_by_student(cell) else NOTE_GIVEN
         try:
-            command = channel.Execute(source, self._output_left, self.limits.output, note_names)
-            shown, timed_out = self._request(command, channel.CellReply, self._deadline(seconds))
+            command = messages.Execute(source, self._output_left, self.limits.output, note_names)
+            shown, timed_out = self._request(command, messages.CellReply, self._deadline(seconds))
         except channel.KernelDiedError:
             return "died"
         except TimeoutError:
-            shown, timed_out = channel.CellReply(), True
+            shown, timed_out = messages.CellReply(), True
         cell.outputs = [nbformat.from_dict(msgspec.to_builtins(output)) for output in shown.outputs]
         if shown.output_left is not None:
             self._output_left = shown.output_left
@@ -244,7 +245,7 @@ class KernelClient:
 
         Raises TimeoutError, channel.KernelDiedError, or ValueError if there is no readable value.
         """
-        evaluation, _ = self._request(channel.Evaluate(expression, request), channel.Evaluation, deadline)
+        evaluation, _ = self._request(messages.Evaluate(expression, request), messages.Evaluation, deadline)
         if evaluation.status == "stopped":
             raise TimeoutError
         if evaluation.status != "ok":
@@ -252,7 +253,7 @@ class KernelClient:
         return evaluation.text
 
     def _request(
-        self, command: channel.Command, reply_type: type[channel.R], deadline: Deadline
+        self, command: messages.Command, reply_type: type[channel.R], deadline: Deadline
     ) -> tuple[channel.R, bool]:
         """Send a command and wait for its reply, see `Channel.request`."""
         if self._channel is None:

@@ -7,9 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from base64 import b64encode
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,9 +19,10 @@ from jupyter_client.manager import KernelManager
 
 from nbjudge.errors import SandboxError
 from nbjudge.framing import to_frame
-from nbjudge.kernel.channel import Channel, ChannelError, Connect, KernelProcess, KernelReady
+from nbjudge.kernel.channel import Channel, ChannelError, KernelProcess
 from nbjudge.kernel.timing import Deadline
 from nbjudge.sandbox.fork_server_client import current_fork_server
+from nbjudge.sandbox.inside.messages import Connect, KernelReady
 from nbjudge.settings import Limits
 
 RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
@@ -72,7 +72,7 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     if environment.sandbox:
         refuse_other_languages(name)
         server = current_fork_server(environment.modules, environment.exposed_modules)
-        kernel = server.fork(asdict(environment.limits), _content(folder), environment.limits.startup)
+        kernel = server.fork(environment.limits, _content(folder))
     else:
         kernel = UnsandboxedKernel(folder, name if language_of(name) else "python3")
     try:
@@ -168,7 +168,7 @@ def language_of(kernel_name: str) -> str:
         raise SandboxError(NO_KERNEL.format(name=kernel_name, setting={kernel_name: "python3"})) from error
 
 
-def _content(folder: Path) -> dict[str, str]:
+def _content(folder: Path) -> dict[bytes, bytes]:
     """A work folder's files, to be written into the kernel's private one."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else ()
-    return {os.fspath(path.relative_to(folder)): b64encode(path.read_bytes()).decode() for path in files}
+    return {os.fsencode(path.relative_to(folder)): path.read_bytes() for path in files}

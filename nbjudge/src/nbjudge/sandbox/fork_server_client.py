@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from nbjudge.errors import SandboxError
 from nbjudge.sandbox import bubblewrap
 from nbjudge.sandbox.forked_kernel import PendingKernel, SandboxedKernel
+from nbjudge.settings import Limits
 
 IMPORT_TIMEOUT = 120  # seconds in which the fork server must have imported everything
 PRINTED = "stderr"  # the file of what the fork server printed
@@ -60,26 +60,24 @@ class ForkServerClient:
         poll.register(self.requests, 0)  # only a hang-up is reported
         return not poll.poll(0)
 
-    def fork(self, limits: dict[str, Any], files: dict[str, str], timeout: float) -> SandboxedKernel:
+    def fork(self, limits: Limits, files: dict[bytes, bytes]) -> SandboxedKernel:
         """Return a kernel, and request the next one, so that the next notebook need not wait.
 
         Parameters
         ----------
         limits
-            The fields of `Limits`.
+            Those of the notebook.
         files
-            What the work folder holds: path -> content as base64.
-        timeout
-            Seconds in which the kernel must be ready.
+            What the work folder holds: path -> content.
 
         Raises
         ------
         SandboxError
             If the fork server or the kernel does not start in time.
         """
-        kernel = self._take_spare(limits, files, timeout)
+        kernel = self._take_spare(limits, files)
         if kernel is None:
-            kernel = self._fork_now(limits, files, timeout)
+            kernel = self._fork_now(limits, files)
         try:
             self._spare = self._request(limits)
         except SandboxError:
@@ -87,9 +85,7 @@ class ForkServerClient:
             raise
         return kernel
 
-    def _take_spare(
-        self, limits: dict[str, Any], files: dict[str, str], timeout: float
-    ) -> SandboxedKernel | None:
+    def _take_spare(self, limits: Limits, files: dict[bytes, bytes]) -> SandboxedKernel | None:
         """The kernel that was requested after the last one, if it has these limits and still runs."""
         spare, self._spare = self._spare, None
         if spare is None:
@@ -98,14 +94,16 @@ class ForkServerClient:
             spare.cancel()
             return None
         try:
-            return spare.start(files, timeout)
+            return spare.start(files, limits.startup)
         except SandboxError:  # something has ended it while it was not needed
             return None
 
-    def _fork_now(self, limits: dict[str, Any], files: dict[str, str], timeout: float) -> SandboxedKernel:
+    def _fork_now(self, limits: Limits, files: dict[bytes, bytes]) -> SandboxedKernel:
         """A kernel that was not requested before; the first waits for the imports of the fork server."""
         try:
-            kernel = self._request(limits).start(files, timeout + (0 if self._has_forked else IMPORT_TIMEOUT))
+            kernel = self._request(limits).start(
+                files, limits.startup + (0 if self._has_forked else IMPORT_TIMEOUT)
+            )
         except SandboxError:
             if self._has_forked or self.is_alive:
                 raise
@@ -115,7 +113,7 @@ class ForkServerClient:
         self._has_forked = True
         return kernel
 
-    def _request(self, limits: dict[str, Any]) -> PendingKernel:
+    def _request(self, limits: Limits) -> PendingKernel:
         pending = PendingKernel(self.sockets / secrets.token_hex(8), limits)
         try:
             pending.request(self.requests)

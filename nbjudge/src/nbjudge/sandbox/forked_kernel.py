@@ -5,7 +5,6 @@ A kernel is requested before its notebook is there; the files of the notebook fo
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import secrets
@@ -22,17 +21,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from nbjudge.errors import SandboxError
 from nbjudge.sandbox.bubblewrap import HOME
+from nbjudge.sandbox.inside.messages import LONGEST_REPORT, KernelLimits, KernelRequest, Report
+from nbjudge.settings import Limits
 
 END_TIMEOUT = 5  # seconds in which a kernel ends, and its supervisor reports it
 WORK_FOLDER = f"{HOME}/work"
 KERNEL_SOCKETS = "/run/kernel/kernel"  # the path of a kernel's sockets as the kernel sees it
 ALL_SOCKETS = "/run/sockets"  # where its relay finds the sockets of all kernels
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
-LONGEST_REPORT = 4096  # bytes
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
-ANY = "any"
 
 
 @dataclass
@@ -62,9 +63,8 @@ class SandboxedKernel:
         select.select([self._pidfd], [], [], END_TIMEOUT)
         # The supervisor reports after the last process of the kernel has ended.
         self._supervisor.settimeout(END_TIMEOUT)
-        with suppress(OSError):
-            report = self._supervisor.recv(LONGEST_REPORT).decode(errors="replace")
-            self.end_reason = report.removeprefix("ended: ")
+        with suppress(OSError, msgspec.DecodeError):
+            self.end_reason = msgspec.json.decode(self._supervisor.recv(LONGEST_REPORT), type=Report).reason
         self._supervisor.close()
         os.close(self._pidfd)
         shutil.rmtree(self.sockets, ignore_errors=True)
@@ -75,7 +75,7 @@ class PendingKernel:
     """A kernel that was requested and is not yet ready. Its sockets will be in the folder `sockets`."""
 
     sockets: Path
-    limits: dict[str, Any]
+    limits: Limits
     _supervisor: socket.socket = field(init=False)
     _supervisor_end: socket.socket = field(init=False)
     _key: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -88,32 +88,32 @@ class PendingKernel:
 
     def request(self, server: socket.socket) -> None:
         """Have the fork server fork the kernel. Raises OSError if the server has ended."""
-        request = {
-            "connection": self._connection(KERNEL_SOCKETS),
-            "relay_connection": self._connection(f"{ALL_SOCKETS}/{self.sockets.name}/kernel"),
-            "sockets": self.sockets.name,
-            "folder": WORK_FOLDER,
-            "limits": self.limits,
-            "processor": claimed_processor(),
-        }
+        request = KernelRequest(
+            connection=self._connection(KERNEL_SOCKETS),
+            relay_connection=self._connection(f"{ALL_SOCKETS}/{self.sockets.name}/kernel"),
+            sockets=self.sockets.name,
+            folder=WORK_FOLDER,
+            limits=msgspec.convert(self.limits, KernelLimits, from_attributes=True),
+            processor=claimed_processor(),
+        )
         with self._supervisor_end, self._relay_end:
-            _send(server, b"fork", request, self._supervisor_end.fileno(), self._relay_end.fileno())
+            _send(server, request, self._supervisor_end.fileno(), self._relay_end.fileno())
 
-    def start(self, files: dict[str, str], timeout: float) -> SandboxedKernel:
-        """Put files (path -> base64) into the kernel's work folder and return the kernel.
+    def start(self, files: dict[bytes, bytes], timeout: float) -> SandboxedKernel:
+        """Put files (path -> content) into the kernel's work folder and return the kernel.
 
         Raises SandboxError if it is not ready within `timeout` seconds.
         """
         ends = time.monotonic() + timeout
         pid = pidfd = 0
         try:
-            pid = _sender(self._receive(b"kernel", ends))
+            pid = _sender(self._receive("started", ends))
             # Until its supervisor has the files it does not wait for the end of the kernel: so no other
             # process can get this pid.
             pidfd = os.pidfd_open(pid)
-            self._receive(b"ready", ends)
-            _send(self._supervisor, b"files", files)
-            self._receive(b"filled", ends)
+            self._receive("ready", ends)
+            _send(self._supervisor, files)
+            self._receive("filled", ends)
         except (SandboxError, OSError) as error:
             if pidfd:
                 with suppress(ProcessLookupError):
@@ -130,34 +130,36 @@ class PendingKernel:
             end.close()
         shutil.rmtree(self.sockets, ignore_errors=True)
 
-    def _connection(self, address: str) -> dict[str, Any]:
+    def _connection(self, address: str) -> dict[str, str | int]:
         """A Jupyter connection; over `ipc`, ports are the ends of file names."""
         ports = {f"{name}_port": number for number, name in enumerate(CHANNELS, start=1)}
         key = {"key": self._key, "signature_scheme": "hmac-sha256"}
         return {"transport": "ipc", "ip": address, **key, **ports}
 
-    def _receive(self, expected: bytes, ends: float) -> list[tuple[int, int, bytes]]:
-        """Receive the next message and return its ancillary data, which says who sent it."""
+    def _receive(self, expected: str, ends: float) -> list[tuple[int, int, bytes]]:
+        """Receive the next report and return its ancillary data, which says who sent it."""
         self._supervisor.settimeout(max(0.01, ends - time.monotonic()))
         try:
             message, ancillary, _, _ = self._supervisor.recvmsg(LONGEST_REPORT, socket.CMSG_SPACE(12))
         except TimeoutError:
             raise SandboxError("it took too long") from None
-        if message != expected:
-            reason = message.decode(errors="replace").removeprefix("failed: ")
-            raise SandboxError(reason or "its supervisor ended")
+        if not message:
+            raise SandboxError("its supervisor ended")
+        report = msgspec.json.decode(message, type=Report)
+        if report.state != expected:
+            raise SandboxError(report.reason or f"it {report.state}")
         return ancillary
 
 
-def _send(receiver: socket.socket, word: bytes, content: Any, *descriptors: int) -> None:
-    """Send a word, and the descriptor of a file of JSON: a message itself must be short."""
+def _send(receiver: socket.socket, content: Any, *descriptors: int) -> None:
+    """Send the descriptor of a file of JSON, because a message itself must be short."""
     file = os.memfd_create("request")
     try:
-        left = json.dumps(content).encode()
+        left = msgspec.json.encode(content)
         while left:
             left = left[os.write(file, left) :]
         os.lseek(file, 0, os.SEEK_SET)
-        socket.send_fds(receiver, [word], [*descriptors, file])
+        socket.send_fds(receiver, [b"-"], [*descriptors, file])
     finally:
         os.close(file)
 
@@ -171,8 +173,8 @@ def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
     raise SandboxError("this system does not say which process a kernel is")
 
 
-def claimed_processor() -> str:
-    """Return the number of the processor that this process claims for its kernels; `ANY` if none is free.
+def claimed_processor() -> int | None:
+    """Return the number of the processor that this process claims for its kernels; None if none is free.
 
     A claim is the name of a socket, which the system frees when the process ends.
     """
@@ -180,10 +182,10 @@ def claimed_processor() -> str:
 
 
 @cache
-def _claim(process: int) -> str:
+def _claim(process: int) -> int | None:
     """Claim a processor once per process, also in a fork of one that has a claim."""
     if sys.platform != "linux":
-        return ANY
+        return None
     processors = list(os.sched_getaffinity(0))
     random.shuffle(processors)  # graders in other containers do not see these claims
     for processor in processors:
@@ -194,5 +196,5 @@ def _claim(process: int) -> str:
             claim.close()
         else:
             claim.detach()  # it stays open as long as this process lives
-            return str(processor)
-    return ANY
+            return processor
+    return None

@@ -16,6 +16,7 @@ from . import system
 from .filter import install_seccomp_filter
 from .loopback import limit_buffers
 from .memory_use import sizes_in
+from .messages import KernelLimits, KernelRequest, Report
 from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
 # The system also counts the fork server, supervisors and the threads of the next kernel.
@@ -28,25 +29,25 @@ LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of i
 UNUSUAL_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvx\n]""")  # one that Python may warn about when it parses it
 
 
-def become_kernel(grader: socket.socket, request: dict[str, Any]) -> NoReturn:
+def become_kernel(grader: socket.socket, request: KernelRequest) -> NoReturn:
     """Turn this fork of the supervisor into an ordinary ipykernel without any privilege."""
     try:
-        grader.send(b"kernel")  # the grader reads the sender's pid from the socket
+        grader.send(Report("started").packed())  # the grader reads the sender's pid from the socket
         grader.close()
         system.die_with_parent(signal.SIGKILL)
         mount_own_proc()
-        if request["processor"] != "any":
-            os.sched_setaffinity(0, {int(request["processor"])})
+        if request.processor is not None:
+            os.sched_setaffinity(0, {request.processor})
         limit_buffers()
         cover_what_is_not_its_own()  # the last thing that needs a privilege
-        set_resource_limits(request["limits"])
+        set_resource_limits(request.limits)
         system.drop_all_privileges()
         system.let_others_look(True)  # giving up privileges has forbidden it; the filter keeps it allowed
         install_seccomp_filter()
         drop_inherited_state()
-        os.chdir(request["folder"])
+        os.chdir(request.folder)
         connection = Path(os.environ["HOME"]) / ".kernel.json"
-        connection.write_text(json.dumps(request["connection"]))
+        connection.write_text(json.dumps(request.connection))
         run_kernel(str(connection))
     except BaseException:
         import traceback
@@ -56,16 +57,16 @@ def become_kernel(grader: socket.socket, request: dict[str, Any]) -> NoReturn:
     os._exit(0)
 
 
-def set_resource_limits(limits: dict[str, int]) -> None:
+def set_resource_limits(limits: KernelLimits) -> None:
     """Set the limits of each process; the supervisor enforces those of all together."""
     at_start = sizes_in("/proc/self/status")
-    reserved = limits["processes"] * ADDRESSES_PER_THREAD
+    reserved = limits.processes * ADDRESSES_PER_THREAD
     for what, limit in (
-        (resource.RLIMIT_DATA, at_start["VmData"] + limits["memory"]),
-        (resource.RLIMIT_AS, at_start["VmSize"] + limits["memory"] + reserved),
-        (resource.RLIMIT_NPROC, limits["processes"] + OTHER_PROCESSES),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
-        (resource.RLIMIT_FSIZE, limits["file"]),
+        (resource.RLIMIT_DATA, at_start["VmData"] + limits.memory),
+        (resource.RLIMIT_AS, at_start["VmSize"] + limits.memory + reserved),
+        (resource.RLIMIT_NPROC, limits.processes + OTHER_PROCESSES),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file),
         (resource.RLIMIT_CORE, 0),
         # These are counted per user, and so for all notebooks of a class together.
         (resource.RLIMIT_MEMLOCK, LOCKED_MEMORY),

@@ -2,7 +2,7 @@
 
 The relay runs outside the kernel's namespaces and outside the grader's process. Its memory is limited: if
 student code floods, blocks or crashes it, only that kernel is lost. It decides nothing and enforces no
-timeout. The grader does both, and reads nothing from a kernel. Their messages: `nbjudge.kernel.channel`.
+timeout. The grader does both, and reads nothing from a kernel. Their messages are in `messages`.
 """
 
 import json
@@ -14,14 +14,26 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
+import msgspec
 
 from . import cut_outputs
 from .framing import read_frame, to_frame
 from .memory_use import limit_memory
+from .messages import (
+    LARGEST_FRAME,
+    CellReply,
+    Command,
+    Connect,
+    Evaluate,
+    Evaluation,
+    Execute,
+    ExecuteReply,
+    Flood,
+    KernelReady,
+    Reply,
+)
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
-LARGEST_FRAME = 160 * 2**20  # bytes of a command
 LARGEST_MESSAGE = 80 * 2**20  # bytes of one part of a message; a sender of more is disconnected
 LARGEST_ENVELOPE = 2**18  # bytes of a message's header, of its parent's and of its metadata
 LARGEST_WIDGET = 2**20  # bytes of a message between widgets that is looked at
@@ -50,19 +62,19 @@ class Relay:
     def serve(self) -> None:
         """Carry out commands until the grader has closed its end."""
         while (frame := read_frame(self._grader.recv, LARGEST_FRAME)) is not None:
-            command = orjson.loads(frame)
-            name = command.pop("command")
-            if name != "stop":  # it has come after the reply
-                self._send(getattr(self, name)(**command))
+            match msgspec.json.decode(frame, type=Command):
+                case Connect():
+                    self._send(self.connect())
+                case Execute() as command:
+                    self._send(self.execute(command))
+                case Evaluate() as command:
+                    self._send(self.evaluate(command))
+                # "stop" has come after the reply.
 
-    def _send(self, message: dict[str, Any]) -> None:
-        try:
-            packed = orjson.dumps(message)
-        except TypeError:  # half a character, or a whole number of more than 64 bits
-            packed = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-        self._grader.sendall(to_frame(packed))
+    def _send(self, message: Reply | Flood) -> None:
+        self._grader.sendall(to_frame(msgspec.json.encode(message)))
 
-    def connect(self) -> dict[str, Any]:
+    def connect(self) -> KernelReady:
         """Connect, and wait until the kernel replies to a request and its output arrives."""
         import zmq
 
@@ -89,45 +101,37 @@ class Relay:
                     continue
                 replied = replied or (time.monotonic() if message["msg_type"] == "kernel_info_reply" else 0)
                 if replied and _is_idle(message):
-                    return {"type": "ready"}
+                    return KernelReady()
             else:
                 raise EOFError  # no kernel that was stopped before it was ready is used
             patience = min(2 * patience, PATIENCE)
 
-    def execute(self, source: str, output_left: int, output_limit: int, then: str = "") -> dict[str, Any]:
-        """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook.
-
-        The expression `then` is evaluated after a cell that ends without an error.
-        """
-        cell = self._last_cell = cut_outputs.CellOutputs(output_left, self._last_cell)
-        expressions = {"then": then} if then else {}
-        content = {"code": source, "silent": False, "store_history": True, "user_expressions": expressions}
+    def execute(self, command: Execute) -> CellReply:
+        cell = self._last_cell = cut_outputs.CellOutputs(command.output_left, self._last_cell)
+        content = {"code": command.source, "silent": False, "store_history": True}
+        content["user_expressions"] = {"then": command.then} if command.then else {}
         request = self._request("execute_request", content | {"allow_stdin": False, "stop_on_error": False})
         reply, replied, is_idle, floods = None, 0.0, False, 0
         for message in self._messages(request, cell):
             if message is not None and message["msg_type"] == "execute_reply":
                 reply, replied = _short_reply(message["content"]), time.monotonic()
             is_idle = is_idle or (message is not None and _is_idle(message))
-            floods = self._report_flood(cell, floods, output_limit)
+            floods = self._report_flood(cell, floods, command.output_limit)
             if reply is not None and (is_idle or time.monotonic() - replied > IDLE_TIMEOUT):
                 break
-        return {
-            "type": "cell",
-            "outputs": cell.as_list(),
-            "output_left": 0 if cell.beyond else cell.limit - cell.shown,
-            "was_cut": cell.was_cut,
-            "reply": reply,
-        }
+        left = 0 if cell.beyond else cell.limit - cell.shown
+        return msgspec.convert(
+            {"outputs": cell.as_list(), "output_left": left, "was_cut": cell.was_cut, "reply": reply},
+            CellReply,
+        )
 
-    def evaluate(self, expression: str, request: str) -> dict[str, Any]:
-        """The printed form of an expression's value."""
+    def evaluate(self, command: Evaluate) -> Evaluation:
         content = {"code": "", "silent": True, "store_history": False, "allow_stdin": False}
-        content |= {"user_expressions": {"answer": expression}, "request": request}
+        content |= {"user_expressions": {"answer": command.expression}, "request": command.request}
         for message in self._messages(self._request("execute_request", content)):
             if message is not None and message["msg_type"] == "execute_reply":
-                status, text = _printed(message["content"])
-                return {"type": "evaluation", "status": status, "text": text}
-        return {"type": "evaluation", "status": "stopped"}
+                return _printed(message["content"])
+        return Evaluation("stopped")
 
     def _request(self, kind: str, content: dict[str, Any]) -> str:
         message: Any = self._session.send(self._shell, kind, content)
@@ -189,7 +193,7 @@ class Relay:
         """
         limits = (0 if cell.limit else output_limit, REPEATED_FLOOD * output_limit)
         if floods < len(limits) and cell.beyond > limits[floods]:
-            self._send({"type": "flood", "repeated": floods > 0})
+            self._send(Flood(repeated=floods > 0))
             return floods + 1
         return floods
 
@@ -208,34 +212,33 @@ def _is_idle(message: dict[str, Any]) -> bool:
     return message["msg_type"] == "status" and message["content"].get("execution_state") == "idle"
 
 
-def _short_reply(content: dict[str, Any]) -> dict[str, Any]:
+def _short_reply(content: dict[str, Any]) -> ExecuteReply:
     """What the grader reads of a cell's reply."""
     entries, count = content.get("payload"), content.get("execution_count")
     entries = entries[:100] if isinstance(entries, list) else []
-    return {
-        "failed": content.get("status") == "error",
-        "count": count if type(count) is int and 0 < count < 10**6 else None,
-        "ename": cut_outputs.text(content.get("ename"))[:LONGEST_NAME],
-        "evalue": cut_outputs.text(content.get("evalue"))[:LONGEST_VALUE],
+    return ExecuteReply(
+        failed=content.get("status") == "error",
+        count=count if type(count) is int and 0 < count < 10**6 else None,
+        ename=cut_outputs.text(content.get("ename"))[:LONGEST_NAME],
+        evalue=cut_outputs.text(content.get("evalue"))[:LONGEST_VALUE],
         # `exit()` takes effect only after the cell's reply, but the reply announces it.
-        "exits": any(isinstance(entry, dict) and entry.get("source") == "ask_exit" for entry in entries),
-    }
+        exits=any(isinstance(entry, dict) and entry.get("source") == "ask_exit" for entry in entries),
+    )
 
 
-def _printed(content: dict[str, Any]) -> tuple[str, str]:
-    """A status, and the text of an evaluated expression or why there is none."""
+def _printed(content: dict[str, Any]) -> Evaluation:
     values = content.get("user_expressions")
     answer = values.get("answer") if isinstance(values, dict) else None
     if not isinstance(answer, dict):
-        return "unreadable", "no answer came with the reply"
+        return Evaluation("unreadable", "no answer came with the reply")
     if answer.get("status") != "ok":
         name, value = (cut_outputs.text(answer.get(key))[:LONGEST_NAME] for key in ("ename", "evalue"))
-        return "unreadable", f"{name}: {value}"
+        return Evaluation("unreadable", f"{name}: {value}")
     data = answer.get("data")
     text = data.get("text/plain") if isinstance(data, dict) else None
     if not isinstance(text, str) or len(text) > LONGEST_REPLY:
-        return "unreadable", "more than is read" if isinstance(text, str) else "no text"
-    return "ok", text
+        return Evaluation("unreadable", "more than is read" if isinstance(text, str) else "no text")
+    return Evaluation("ok", text.encode("utf-8", "replace").decode())  # without half characters
 
 
 def run_relay(grader: socket.socket, connection: dict[str, Any]) -> None:

@@ -5,19 +5,20 @@ process namespace: it sees neither the supervisor nor other kernels, and all pro
 with it.
 """
 
-import base64
-import json
 import os
 import signal
 import socket
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
+
+import msgspec
 
 from . import system
 from .kernel import become_kernel
 from .loopback import bring_up_loopback
+from .messages import KernelRequest, Report
 from .relay import run_relay
 from .total_limits import TotalLimitEnforcer
 
@@ -27,6 +28,7 @@ PRIVATE = "/run/private"
 REMOUNT_READ_ONLY = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 TERMINALS = 32  # of a few thousand that the machine has for all users
 RELAY_NICENESS = 5
+T = TypeVar("T")
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
 
@@ -47,39 +49,39 @@ def supervise(grader: socket.socket, relay: socket.socket, request_file: int) ->
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     system.die_with_parent(signal.SIGKILL)
     try:
-        request = content_of(request_file)
+        request = content_of(request_file, KernelRequest)
         if os.fork() == 0:
-            become_relay(grader, relay, request["relay_connection"])
+            become_relay(grader, relay, request.relay_connection)
         relay.close()
         system.unshare(NAMESPACES)
         bring_up_loopback()
-        make_private_folders(request["limits"]["disk"])
-        show_own_sockets_only(request["sockets"])
-        os.mkdir(request["folder"])
-        enforcer = TotalLimitEnforcer(request["limits"])
+        make_private_folders(request.limits.disk)
+        show_own_sockets_only(request.sockets)
+        os.mkdir(request.folder)
+        enforcer = TotalLimitEnforcer(request.limits)
         kernel = os.fork()
         if kernel == 0:
             become_kernel(grader, request)
-        wait_for_sockets(kernel, request["connection"], grader)
+        wait_for_sockets(kernel, request.connection, grader)
         # From here on the kernel can connect its sockets but put nothing beside them.
         system.mount("none", KERNEL_SOCKETS, flags=REMOUNT_READ_ONLY)
-        grader.send(b"ready")
+        grader.send(Report("ready").packed())
         # A kernel is started before it is needed; the files of its notebook follow.
-        word, files, _, _ = socket.recv_fds(grader, 16, 1)
-        if word != b"files":  # the kernel is not needed any more
+        _, files, _, _ = socket.recv_fds(grader, 16, 1)
+        if not files:  # the kernel is not needed any more
             return
-        write_files(Path(request["folder"]), content_of(*files))
-        grader.send(b"filled")
+        write_files(Path(request.folder), content_of(files[0], dict[bytes, bytes]))
+        grader.send(Report("filled").packed())
         reason = enforcer.enforce(kernel)
     except Exception as error:
         with suppress(OSError):  # the grader has closed its end
-            grader.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
+            grader.send(Report("failed", f"{type(error).__name__}: {error}").packed())
         return
     with suppress(OSError):
-        grader.send(f"ended: {reason}".encode())
+        grader.send(Report("ended", reason).packed())
 
 
-def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[str, Any]) -> NoReturn:
+def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[str, str | int]) -> NoReturn:
     """Turn this fork into the relay, which reads what the kernel sends, without any privilege."""
     try:
         grader.close()
@@ -91,9 +93,10 @@ def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[s
         os._exit(1)
 
 
-def content_of(file: int) -> Any:
-    with os.fdopen(file) as stream:
-        return json.load(stream)
+def content_of(file: int, kind: type[T]) -> T:
+    """What a file of JSON holds."""
+    with os.fdopen(file, "rb") as stream:
+        return msgspec.json.decode(stream.read(), type=kind)
 
 
 def make_private_folders(size: int) -> None:
@@ -128,7 +131,7 @@ def mount_again(place: str, descriptor: int) -> None:
     source = f"/proc/self/fd/{descriptor}"
     if os.path.isdir(source):
         os.makedirs(place, exist_ok=True)
-    else:
+    elif not os.path.exists(place):  # in a folder that was mounted again, and is read-only, it does
         os.makedirs(os.path.dirname(place), exist_ok=True)
         Path(place).touch()
     system.mount(source, place, flags=system.BIND)
@@ -141,14 +144,15 @@ def show_own_sockets_only(name: str) -> None:
     system.mount("tmpfs", ALL_SOCKETS, "tmpfs", system.READ_ONLY, "size=4k")
 
 
-def write_files(folder: Path, files: dict[str, str]) -> None:
+def write_files(folder: Path, files: dict[bytes, bytes]) -> None:
     """Write the assignment's files and the student's own into the work folder."""
     for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(base64.b64decode(content))
+        path = folder / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
-def wait_for_sockets(kernel: int, connection: dict[str, Any], grader: socket.socket) -> None:
+def wait_for_sockets(kernel: int, connection: dict[str, str | int], grader: socket.socket) -> None:
     """Wait until the kernel's sockets exist. Raises RuntimeError if the kernel ends or is not needed."""
     ports = (port for name, port in connection.items() if name.endswith("_port"))
     wanted = [f"{connection['ip']}-{port}" for port in ports]

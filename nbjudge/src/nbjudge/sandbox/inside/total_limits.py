@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 
 from .memory_use import Process, process_in, processes_in
+from .messages import KernelLimits
 
 CHECK_INTERVAL = 0.05  # seconds
 CONFIRM_INTERVAL = 0.01  # seconds after which an exceeded limit is checked again
@@ -29,10 +30,10 @@ class TotalLimitEnforcer:
     Parameters
     ----------
     limits
-        The limits of a notebook by name.
+        The limits of a notebook.
     """
 
-    def __init__(self, limits: dict[str, int]) -> None:
+    def __init__(self, limits: KernelLimits) -> None:
         self._limits = limits
         (self._supervisor,) = process_in("/proc/self")
         # Opened now, because the kernel's /proc has no supervisor; reading it takes as long as a fork.
@@ -70,11 +71,11 @@ class TotalLimitEnforcer:
         # The kernel's own /proc, which is mounted over the machine's in these mounts.
         processes = processes_in()
         threads = sum(process.threads for process in processes)
-        if threads > self._limits["processes"] or self._has_started_too_many(processes):
+        if threads > self._limits.processes or self._has_started_too_many(processes):
             return PROCESSES
         if any(is_too_deep(process.folder) for process in processes):
             return DEPTH
-        memory_left = self._limits["memory"] - self._memory_in_sockets()
+        memory_left = self._limits.memory - self._memory_in_sockets()
         # A process that is about to run another program has its parent's memory for a moment. A notebook that
         # starts many has one at nearly every check, but never the same one.
         lasting = [process for process in processes if process.folder in self._seen]
@@ -101,7 +102,7 @@ class TotalLimitEnforcer:
         in other namespaces and do not count.
         """
         self._started = max(self._started, *map(highest_number, processes), 0)
-        return self._started > MAX_STARTS_FACTOR * self._limits["processes"]
+        return self._started > MAX_STARTS_FACTOR * self._limits.processes
 
     def _memory_in_sockets(self) -> int:
         """Bytes that the kernel's sockets may hold, which belong to no process."""
