@@ -12,6 +12,7 @@ import psutil
 import pytest
 import torch
 
+import nbjudge.torch  # noqa: F401  # tensors are values that are read
 from nbjudge.authoring import case
 from nbjudge.calls import Reply, calls_for
 from nbjudge.kernel.client import KernelClient, open_kernel

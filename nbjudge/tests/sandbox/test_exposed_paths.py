@@ -15,6 +15,7 @@ import pytest
 from nbjudge.errors import CourseError
 from nbjudge.sandbox import bubblewrap
 from nbjudge.sandbox.bubblewrap import SYSTEM, exposed_paths, readable
+from nbjudge.sandbox.fork_server_client import close_fork_server
 
 pytestmark = pytest.mark.integration
 
@@ -223,6 +224,24 @@ def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
     package = a_course / "lib" / "a_course"
     files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
     assert shown == {package / name for name in files}
+
+
+def test_a_package_installed_below_tmp_is_mounted_again(a_course, start, tmp_path, monkeypatch):
+    """Its hidden files lie in a folder that is read-only by then."""
+    exposed = [*exposed_paths(), a_course / "lib"]
+    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: exposed)
+    (a_course / "lib" / "a_course" / "solved.py").write_text("answer = 1")
+    (tmp_path / "work").mkdir()
+    look = f"""
+import sys
+sys.path.append({str(a_course / "lib")!r})
+import a_course.plots, a_course.solved
+print(hasattr(a_course.solved, "answer"))
+"""
+    close_fork_server()
+    with start(tmp_path / "work", exposed_modules=("a_course.plots",)) as kernel:
+        assert kernel.says(look) == "False"
+    close_fork_server()
 
 
 def test_a_grader_that_is_installed_is_hidden_with_all_that_is_in_it(monkeypatch):
