@@ -23,7 +23,7 @@ from tiny_course import (
 )
 
 from nbjudge.record.graded_notebook import read_graded
-from nbjudge.report.notebooks import Failure, read_reported
+from nbjudge.report.gather import Failure, read_reported
 
 pytestmark = pytest.mark.integration
 

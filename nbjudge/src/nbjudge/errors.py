@@ -79,27 +79,9 @@ class ExportError(NbgraderCommandError):
 
 
 # The modules of the packages that the group `grading` of pyproject.toml installs.
-GRADING_MODULES = frozenset(
-    [
-        "IPython",
-        "ipykernel",
-        "jinja2",
-        "jupyter_client",
-        "latex2mathml",
-        "markupsafe",
-        "nbconvert",
-        "nbformat",
-        "nbgrader",
-        "nh3",
-        "orjson",
-        "psutil",
-        "pygments",
-        "sqlalchemy",
-        "zmq",
-    ]
-)
-
-
+GRADING = "IPython ipykernel jinja2 jupyter_client latex2mathml markupsafe nbconvert nbformat nbgrader nh3 "
+GRADING += "orjson psutil pygments sqlalchemy zmq"
+GRADING_MODULES = frozenset(GRADING.split())
 # Modules of Python that Windows does not have, and that grading and a class's tutor import.
 UNIX_MODULES = frozenset(["fcntl", "resource"])
 

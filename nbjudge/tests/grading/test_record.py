@@ -24,7 +24,7 @@ from nbjudge.record.graded_cell import (
     write_verdict,
 )
 from nbjudge.record.graded_notebook import NotebookRecord, read_graded, read_record, write_record
-from nbjudge.report.notebooks import Failure, ReportedNotebook, read_reported
+from nbjudge.report.gather import Failure, ReportedNotebook, read_reported
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

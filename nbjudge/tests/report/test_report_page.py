@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from nbjudge.report.page import MOST_BARS, MOST_TICKS, bins, points_histogram, ticks
-from nbjudge.report.table_type import table_of
-from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words
+from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words, table_of
 
 
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))

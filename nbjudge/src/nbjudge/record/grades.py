@@ -34,6 +34,15 @@ class CellGrade:
     manual_score: float | None
     extra_credit: float | None
     waits: bool  # for a person to mark it
+    # Not in a page's digest: what follows from the rest, or from the assignment.
+    points: float = field(repr=False)  # a person's where there are some, else the grader's
+    max_points: float = field(repr=False)
+    kind: str = field(repr=False)  # of the cell: "code" or "markdown"
+
+    @property
+    def written(self) -> bool:
+        """Whether it is for an answer in prose."""
+        return self.kind != "code"
 
 
 @dataclass
@@ -60,12 +69,8 @@ AllGrades = dict[tuple[str, str], NotebookGrades]  # by student and notebook
 
 def read_grades(url: str, assignment: str, student: str | None = None) -> AllGrades:
     """Read the grades of an assignment, of one student or all."""
-    submitted, notebook, grade, comment = (
-        api.SubmittedAssignment,
-        api.SubmittedNotebook,
-        api.Grade,
-        api.Comment,
-    )
+    submitted, notebook = api.SubmittedAssignment, api.SubmittedNotebook
+    grade, comment = api.Grade, api.Comment
 
     def rows(table: Any, *columns: Any) -> Any:
         found = select(submitted.student_id, api.Notebook.name, *columns).select_from(table)
@@ -82,8 +87,9 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
                 (who, name): NotebookGrades(penalty)
                 for who, name, penalty in rows(notebook, notebook.late_submission_penalty)
             }
-            scores = (grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade)
-            for who, name, cell, *values in rows(grade, api.BaseCell.name, *scores):
+            given = (grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade)
+            follows = (grade.score, grade.max_score, grade.cell_type)
+            for who, name, cell, *values in rows(grade, api.BaseCell.name, *given, *follows):
                 grades[who, name].cells[cell] = CellGrade(*values)
             comments = rows(comment, api.BaseCell.name, comment.auto_comment, comment.manual_comment)
             for who, name, cell, automatic, manual in comments:

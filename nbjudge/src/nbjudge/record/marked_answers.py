@@ -45,10 +45,7 @@ def _marked_answers(cells: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         if marks.get("task"):
             answer = added
         elif marks.get("grade") and cell["cell_type"] == "markdown":
-            below = takewhile(
-                lambda each: is_added(each) and each["cell_type"] != "code", cells[number + 1 :]
-            )
-            answer = _content([cell, *below])
+            answer = _content([cell, *takewhile(_is_added_text, cells[number + 1 :])])
         elif marks.get("grade"):
             answer = code.digest()
         else:

@@ -16,9 +16,7 @@ from nbjudge.errors import CourseError
 from nbjudge.report.earlier_classes import changes_in_words, compared, read_earlier
 from nbjudge.report.gather import gather
 from nbjudge.report.page import render
-from nbjudge.report.summary import counts_of, summary
-from nbjudge.report.table_type import Row
-from nbjudge.report.tables import Tables, tables_of
+from nbjudge.report.tables import Row, Tables, counts_of, summary, tables_of
 
 
 def write_report(

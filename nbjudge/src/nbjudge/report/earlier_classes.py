@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nbjudge.errors import CourseError
-from nbjudge.report.table_type import Row, Table, table_of
+from nbjudge.report.tables import Row, Table, table_of
 
 Z = 1.959964  # of a 95 % interval
 COLUMNS = [

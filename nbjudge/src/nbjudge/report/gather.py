@@ -1,13 +1,16 @@
-"""A class and an assignment in one piece: what nbgrader's gradebook has, beside what graded notebooks say."""
+"""A class and an assignment in one piece: what nbgrader's gradebook has, beside what graded notebooks say.
+
+Texts are made short and plain: a notebook that stock nbgrader graded may hold whatever its student wrote.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from nbgrader import api
 from rich.console import Console
@@ -19,28 +22,29 @@ from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
 from nbjudge.grading.solution import read_solutions
-from nbjudge.judge.verdict import Verdict
-from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
+from nbjudge.judge.verdict import Finding, Verdict
+from nbjudge.plain_text import plain_line
+from nbjudge.record.graded_cell import STOPPED, Status
+from nbjudge.record.graded_notebook import GradedCell, GradedNotebook, read_graded
+from nbjudge.record.grades import CellGrade, read_grades
 
+LONGEST_TEXT = 300  # characters of what a student's code said
+IN_WORDS = {
+    Status.TIMED_OUT: "took too long",
+    Status.KERNEL_DIED: "killed its kernel",
+    Status.NOT_REACHED: "was not reached in time",
+    Status.NOT_RUN: "could not be run",
+}
+NO_NOTEBOOK = "its graded notebook cannot be read"
 Key = tuple[str, str]  # the name of a notebook and the grade id of one of its cells
 
 
-@dataclass(frozen=True)
-class Grade:
-    """The points for one graded cell: a person's where there are some, else the grader's."""
-
-    points: float
-    max_points: float
-    waits: bool  # for a person to mark it
-    written: bool  # an answer in prose
-
-
-@dataclass(frozen=True)
+@dataclass
 class Entry:
     """What the gradebook has of one student's submission."""
 
     penalty: float = 0.0  # for handing in late
-    grades: dict[Key, Grade] = field(default_factory=dict)
+    grades: dict[Key, CellGrade] = field(default_factory=dict)
 
 
 def read_gradebook(
@@ -50,45 +54,130 @@ def read_gradebook(
 
     The gradebook has the assignment. Raises CourseError where it cannot be read.
     """
+    entries: dict[str, Entry] = {}
     try:
         with api.Gradebook(url, course_id) as gradebook:
             names = {
                 each.id: " ".join(filter(None, (each.first_name, each.last_name)))
                 for each in gradebook.db.query(api.Student)
             }
-            max_points = gradebook.find_assignment(assignment).max_score
-            return names, _entries(gradebook.db, assignment), float(max_points)
+            max_points = float(gradebook.find_assignment(assignment).max_score)
+        for (student, name), notebook in read_grades(url, assignment).items():
+            entry = entries.setdefault(student, Entry())
+            entry.penalty += notebook.penalty or 0.0
+            entry.grades |= {(name, cell): grade for cell, grade in notebook.cells.items()}
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
             f"The gradebook {make_url(url)!r} cannot be read ({reason}): check "
             "c.CourseDirectory.db_url and that no other program is writing to it."
         ) from error
+    return names, entries, max_points
 
 
-def _entries(session: Any, assignment: str) -> dict[str, Entry]:
-    """Every submission and grade of an assignment, not one by one: a class of a thousand has many."""
-    submitted, grade = api.SubmittedAssignment, api.Grade
-    submissions = (
-        session.query(submitted.student_id, submitted.late_submission_penalty)
-        .join(submitted.assignment)
-        .filter(api.Assignment.name == assignment)
+@dataclass(frozen=True)
+class Failure:
+    """Something that did not run: the cell, what became of it, and what was said."""
+
+    where: str
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ReportedNotebook:
+    """One graded notebook. `reason` says why nothing of it could be run, and is empty where it was."""
+
+    name: str
+    cells: tuple[str, ...]  # the grade ids of its graded cells, in their order
+    verdicts: Mapping[str, Verdict]  # by grade id
+    failures: tuple[Failure, ...]
+    reason: str
+    seconds: float | None  # None if it was not measured
+    remark: str = ""  # what was unusual about what was handed in
+
+
+def read_reported(path: Path) -> ReportedNotebook | str:
+    """The notebook, or why it does not count as graded."""
+    try:
+        notebook = read_graded(path)
+    except (OSError, ValueError):
+        return NO_NOTEBOOK
+    if notebook.record.status is Status.UNFINISHED:
+        return "its grading was ended on the way"
+    reason = plain(notebook.record.reason)
+    graded = [cell for cell in notebook.cells if cell.is_graded]
+    not_run = Failure("the whole notebook", IN_WORDS[Status.NOT_RUN], reason)
+    return ReportedNotebook(
+        name=path.stem,
+        cells=tuple(cell.grade_id for cell in graded),
+        verdicts={
+            cell.grade_id: _plain(cell.exercise.verdict) for cell in graded if cell.exercise is not None
+        },
+        failures=(not_run,) if reason else (*_failed_cells(notebook), *_unanswered(notebook)),
+        reason=reason,
+        seconds=notebook.record.seconds,
+        remark=plain(notebook.record.note),
     )
-    entries = {student: Entry(penalty) for student, penalty in submissions}
-    graded = (
-        session.query(submitted.student_id, api.Notebook.name, api.BaseCell.name)
-        .add_columns(grade.score, grade.max_score, grade.needs_manual_grade, grade.cell_type)
-        .select_from(grade)
-        .join(grade.cell)
-        .join(grade.notebook)
-        .join(api.SubmittedNotebook.notebook)
-        .join(api.SubmittedNotebook.assignment)
-        .join(submitted.assignment)
-        .filter(api.Assignment.name == assignment)
+
+
+def plain(text: str | None) -> str:
+    """A student's text on one line, short enough for a table, without characters that no file can hold."""
+    return plain_line(text or "", LONGEST_TEXT)
+
+
+def stops_with(error: str) -> str:
+    """What became of a cell that raises."""
+    return f"stops with {error}"
+
+
+def _plain(verdict: Verdict) -> Verdict:
+    """The verdict, its texts short and plain enough for a table."""
+    return replace(
+        verdict,
+        exercise=plain(verdict.exercise),
+        groups=tuple(replace(group, name=plain(group.name)) for group in verdict.groups),
+        findings=tuple(
+            Finding(plain(each.sentence), plain(each.mistake) or None, plain(each.evidence))
+            for each in verdict.findings
+        ),
     )
-    for student, notebook, cell, points, max_points, waits, kind in graded:
-        entries[student].grades[notebook, cell] = Grade(points, max_points, bool(waits), kind != "code")
-    return entries
+
+
+def _failed_cells(notebook: GradedNotebook) -> Iterator[Failure]:
+    """Cells that were stopped, and answers and cells of the student's own that raise.
+
+    A given cell that raises because an answer is missing, and a test that fails, are no failures; nor is
+    one that waits too long for an answer, which is listed itself.
+    """
+    is_judged = any(cell.exercise is not None for cell in notebook.cells)
+    for cell in notebook.cells:
+        by_student = cell.is_added or cell.is_answer
+        waits = is_judged and not by_student and cell.status is Status.TIMED_OUT
+        if cell.exercise is not None or waits:
+            continue
+        if cell.status in STOPPED:
+            message = cell.errors[-1].message if cell.errors else ""
+            yield Failure(_where(cell), IN_WORDS[cell.status], plain(message))
+        elif by_student:
+            for error in cell.errors:
+                yield Failure(_where(cell), stops_with(plain(error.name)), plain(error.message))
+
+
+def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:
+    """Answers that were asked and never came: they hang, or kill their kernel."""
+    for cell in notebook.cells:
+        if cell.exercise is not None and cell.exercise.status in STOPPED:
+            verdict = cell.exercise.verdict
+            # A named mistake is behind answers that came.
+            sentence = next((each.sentence for each in verdict.findings if each.mistake is None), "")
+            yield Failure(plain(verdict.exercise), IN_WORDS[cell.exercise.status], plain(sentence))
+
+
+def _where(cell: GradedCell) -> str:
+    if cell.grade_id:
+        return plain(cell.grade_id)
+    return "a cell of their own" if cell.is_added else plain(cell.cell_id) or "a cell"
 
 
 State = Literal["graded", "not graded", "not handed in"]
@@ -102,7 +191,7 @@ class ReportedSubmission:
     name: str  # "" where the gradebook has none
     state: State
     why: str = ""  # it is not graded
-    entry: Entry = Entry()
+    entry: Entry = field(default_factory=Entry)
     notebooks: tuple[ReportedNotebook, ...] = ()
 
     @property
@@ -175,7 +264,7 @@ class ClassResults:
                     if notebook.name == key[0] and key[1] in notebook.verdicts and not notebook.reason:
                         yield submission, key, notebook.verdicts[key[1]]
 
-    def grades(self, key: Key) -> list[Grade]:
+    def grades(self, key: Key) -> list[CellGrade]:
         """Everybody's grades for one cell."""
         return [each.entry.grades[key] for each in self.graded if key in each.entry.grades]
 

@@ -8,18 +8,16 @@ import math
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.report.gather import ClassResults
-from nbjudge.report.table_type import Row
-from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
+from nbjudge.report.tables import Row, Tables, exercise_columns, failure_kinds
 
 TEMPLATES = "templates"  # the folder beside this file
 BESIDES = ("late penalty", "seconds", "to mark", "failures")
@@ -105,16 +103,14 @@ HALF_A_POINT = 0.5  # the least width of a bar, so that 4.5 points are at 4.5
 MOST_BARS = 40  # of a histogram
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A number on an axis, and where: in percent of the axis's length."""
 
     label: str
     at: float
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar of a histogram: the place that it stands for, how many lie there, and its box in percent."""
 
     place: str
@@ -124,16 +120,15 @@ class Bar:
     height: float
 
 
-@dataclass(frozen=True)
-class Histogram:
+class Histogram(NamedTuple):
     """How many students lie where. `median` is the tick of the line that is drawn there."""
 
     description: str
     unit: str  # what the axis from left to right shows
     nearest: str  # the distance of two bars
-    bars: tuple[Bar, ...]
-    places: tuple[Tick, ...]
-    counts: tuple[Tick, ...]
+    bars: list[Bar]
+    places: list[Tick]
+    counts: list[Tick]
     median: Tick
 
 
@@ -144,28 +139,24 @@ def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
     low, high = -width, max(heights) + width
     top, middle = max(heights.values()), median(points)
     fullest = max(heights, key=lambda place: heights[place])
-    return Histogram(
-        description=(
-            f"Histogram of the points of {len(points)} students: from {_number(min(points))} to "
-            f"{_number(max(points))}, median {_number(middle)}; most, {top}, have about {_number(fullest)}."
-        ),
-        unit=f"points, of {max_points:g}",
-        nearest=f"{width:g}",
-        bars=tuple(
-            Bar(
-                place=f"{place:.10g}",
-                count=count,
-                left=percent(place - 0.46 * width, low, high),
-                width=percent(0.92 * width, 0, high - low),
-                height=percent(count, 0, top),
-            )
-            for place, count in heights.items()
-            if count
-        ),
-        places=tuple(ticks(low, high, MOST_TICKS)),
-        counts=tuple(ticks(0, top, MOST_COUNTS, whole=True)),
-        median=Tick(_number(middle), percent(middle, low, high)),
+    bars = [
+        Bar(
+            f"{place:.10g}",
+            count,
+            percent(place - 0.46 * width, low, high),
+            percent(0.92 * width, 0, high - low),
+            percent(count, 0, top),
+        )
+        for place, count in heights.items()
+        if count
+    ]
+    description = (
+        f"Histogram of the points of {len(points)} students: from {_number(min(points))} to "
+        f"{_number(max(points))}, median {_number(middle)}; most, {top}, have about {_number(fullest)}."
     )
+    across, up = ticks(low, high, MOST_TICKS), ticks(0, top, MOST_COUNTS, whole=True)
+    line = Tick(_number(middle), percent(middle, low, high))
+    return Histogram(description, f"points, of {max_points:g}", f"{width:g}", bars, across, up, line)
 
 
 def bins(values: Sequence[float], highest: float, finest: float) -> tuple[dict[float, int], float]:
