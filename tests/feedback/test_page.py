@@ -9,7 +9,7 @@ from traitlets.config import Config
 
 from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.feedback.feedback_exporter import NAME, TEMPLATES, FeedbackExporter
-from nbjudge.feedback.shown_outputs import LONGEST_TEXT
+from nbjudge.feedback.page import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 

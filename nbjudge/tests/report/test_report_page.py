@@ -21,7 +21,7 @@ def test_a_histogram_counts_everybody_in_bars_that_can_be_told_apart(values):
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50), max_points=some.floats(0, 1e6))
 def test_a_histogram_stays_within_its_frame(values, max_points):
     shown = points_histogram(values, max_points)
-    assert sum(bar.count for bar in shown.bars) == len(values)
+    assert sum(bar.students for bar in shown.bars) == len(values)
     assert max(bar.height for bar in shown.bars) == 100
     assert all(bar.left >= 0 and bar.left + bar.width <= 100.01 for bar in shown.bars)
     assert all(0 <= tick.at <= 100 for tick in (*shown.places, *shown.counts, shown.median))
@@ -29,7 +29,7 @@ def test_a_histogram_stays_within_its_frame(values, max_points):
 
 def test_half_a_point_is_where_it_is():
     shown = points_histogram([0, 1, 3, 3, 4.5], 5)
-    assert [(bar.place, bar.count) for bar in shown.bars] == [("0", 1), ("1", 1), ("3", 2), ("4.5", 1)]
+    assert [(bar.place, bar.students) for bar in shown.bars] == [("0", 1), ("1", 1), ("3", 2), ("4.5", 1)]
     assert (shown.nearest, shown.median.label) == ("0.5", "3")
     assert [tick.label for tick in shown.places] == ["0", "1", "2", "3", "4", "5"]
     assert [tick.label for tick in shown.counts] == ["0", "1", "2"]

@@ -13,10 +13,9 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import Origin, origin_of
 from nbjudge.course.regions import Regions
 from nbjudge.feedback.prose import MOST_PROSE
-from nbjudge.feedback.shown_outputs import RenderedOutput, shown
 from nbjudge.judge.verdict import Verdict
-from nbjudge.plain_text import plain_line, without_terminal_codes
-from nbjudge.record.graded_cell import STOPPED, read_cell_status, read_verdict
+from nbjudge.plain_text import plain_line, plain_lines, without_terminal_codes
+from nbjudge.record.graded_cell import STOPPED, is_verdict, read_cell_status, read_verdict
 from nbjudge.record.graded_notebook import read_record
 
 HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
@@ -26,6 +25,18 @@ FAILED_LINE = re.compile(r"^-+> *(\d+)", re.MULTILINE)  # of a traceback: the fi
 NOT_SHOWN = "A test that is not shown here failed"
 ON_STDERR = "The test printed to stderr (an error or a warning), which counts as a failed test."
 LONGEST_NAME, LONGEST_REASON = 60, 200  # characters
+LONGEST_TEXT = 50_000  # characters of one output; a page is for reading
+BASE64 = re.compile(r"[A-Za-z0-9+/]+=*")
+PICTURES = ("image/png", "image/jpeg")
+
+
+@dataclass(frozen=True)
+class RenderedOutput:
+    """One output: the address of a picture, or text; `stopped` where it is an error."""
+
+    text: str = ""
+    picture: str = ""
+    stopped: bool = False
 
 
 @dataclass
@@ -143,7 +154,7 @@ def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise]
     failure = _failure(cell, part.source, regions)
     # The lines around an error would show the tests that were cut.
     before_error = f"{NOT_SHOWN}: " if failure.startswith(NOT_SHOWN) else ""
-    part.outputs = shown(cell, brief_errors=before_error if hides else None)
+    part.outputs = _outputs(cell, brief_errors=before_error if hides else None)
     if marks.get("grade") or marks.get("task"):
         part.exercise = _exercise(cell, part.source, failure, headings, exercises)
         exercises.append(part.exercise)
@@ -213,3 +224,43 @@ def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:
 
 def _without_marks(heading: str) -> str:
     return re.sub(r"[`*$]", "", heading)
+
+
+def _outputs(cell: NotebookNode, *, brief_errors: str | None = None) -> list[RenderedOutput]:
+    """The outputs of a cell but the verdict; `brief_errors` is put before errors without the lines around."""
+    return [each for output in cell.get("outputs", []) for each in _shown(cell, output, brief_errors)]
+
+
+def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: str | None) -> Iterator[RenderedOutput]:
+    if is_verdict(cell, output):
+        return
+    if output.output_type == "stream":
+        yield RenderedOutput(_plain(output.text))
+    elif output.output_type == "error":
+        text = "\n".join(output.traceback)
+        if brief_errors is not None:
+            text = f"{brief_errors}{output.ename}: {output.evalue}".rstrip(": ")
+        yield RenderedOutput(_plain(text), stopped=True)
+    else:
+        yield from _data(output.get("data", {}))
+
+
+def _data(data: NotebookNode) -> Iterator[RenderedOutput]:
+    for kind in PICTURES:
+        picture = "".join(str(data.get(kind, "")).split())
+        if picture and BASE64.fullmatch(picture):
+            yield RenderedOutput(_plain(data.get("text/plain", "")), f"data:{kind};base64,{picture}")
+            return
+    if "text/plain" in data:
+        yield RenderedOutput(_plain(data["text/plain"]))
+
+
+def _plain(text: str) -> str:
+    """Text without colours, cursor movements and marks that turn the direction of reading."""
+    rest = len(text) - LONGEST_TEXT
+    if rest > 0:
+        text = f"{text[:LONGEST_TEXT]}\n… ({rest:,} more characters are left out)"
+    text = without_terminal_codes(text.replace("\r\n", "\n"))
+    # Of a line that was written over again and again, such as a progress bar, the last state.
+    text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return plain_lines(text)

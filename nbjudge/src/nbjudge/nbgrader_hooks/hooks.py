@@ -37,8 +37,7 @@ from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
-from nbjudge.record.grades import NotebookGrades, open_tasks, read_grades
-from nbjudge.record.marked_answers import read_marked_answers
+from nbjudge.record.grades import NotebookGrades, open_tasks, read_grades, read_marked_answers
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
 

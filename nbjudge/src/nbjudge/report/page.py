@@ -114,7 +114,7 @@ class Bar(NamedTuple):
     """A bar of a histogram: the place that it stands for, how many lie there, and its box in percent."""
 
     place: str
-    count: int
+    students: int
     left: float
     width: float
     height: float
