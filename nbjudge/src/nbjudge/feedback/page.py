@@ -151,9 +151,9 @@ def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise]
     if marks.get("locked") or marks.get("task"):
         part.source, part.mark_scheme = regions.without_mark_scheme(part.source)
         part.source, hides = regions.without_hidden_tests(part.source)
-    failure = _failure(cell, part.source, regions)
+    failure, is_hidden = _failure(cell, part.source, regions)
     # The lines around an error would show the tests that were cut.
-    before_error = f"{NOT_SHOWN}: " if failure.startswith(NOT_SHOWN) else ""
+    before_error = f"{NOT_SHOWN}: " if is_hidden else ""
     part.outputs = _outputs(cell, brief_errors=before_error if hides else None)
     if marks.get("grade") or marks.get("task"):
         part.exercise = _exercise(cell, part.source, failure, headings, exercises)
@@ -161,20 +161,20 @@ def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise]
     return part
 
 
-def _failure(cell: NotebookNode, visible: str, regions: Regions) -> str:
-    """Why a test lost its points, where the page does not show it: a sentence, or nothing."""
+def _failure(cell: NotebookNode, visible: str, regions: Regions) -> tuple[str, bool]:
+    """Why a test lost its points, in a sentence or nothing, and whether the page does not show that test."""
     outputs = cell.get("outputs", [])
     errors = [output for output in outputs if output.output_type == "error"]
     if not errors:
         on_stderr = any(output.output_type == "stream" and output.name == "stderr" for output in outputs)
-        return ON_STDERR if on_stderr else ""
+        return (ON_STDERR if on_stderr else ""), False
     words = plain_line(errors[-1].evalue, LONGEST_REASON)
     if read_cell_status(cell) in STOPPED:
-        return words
+        return words, False
     line = FAILED_LINE.search(without_terminal_codes("\n".join(errors[-1].traceback)))
     if not visible.strip() or (line and regions.is_hidden_test(cell.source, int(line[1]))):
-        return f"{NOT_SHOWN}: {words}" if words else f"{NOT_SHOWN}."
-    return ""
+        return (f"{NOT_SHOWN}: {words}" if words else f"{NOT_SHOWN}."), True
+    return "", False
 
 
 def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:

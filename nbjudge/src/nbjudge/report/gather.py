@@ -5,6 +5,7 @@ Texts are made short and plain: a notebook that stock nbgrader graded may hold w
 
 from __future__ import annotations
 
+import builtins
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ IN_WORDS = {
     Status.NOT_REACHED: "was not reached in time",
     Status.NOT_RUN: "could not be run",
 }
+PYTHONS_ERRORS = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 NO_NOTEBOOK = "its graded notebook cannot be read"
 Key = tuple[str, str]  # the name of a notebook and the grade id of one of its cells
 
@@ -82,6 +84,7 @@ class Failure:
     where: str
     what: str
     why: str
+    is_own_error: bool = False  # of a class that the student's code defines, which may have any name
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,8 @@ def _failed_cells(notebook: GradedNotebook) -> Iterator[Failure]:
             yield Failure(_where(cell), IN_WORDS[cell.status], plain(message))
         elif by_student:
             for error in cell.errors:
-                yield Failure(_where(cell), stops_with(plain(error.name)), plain(error.message))
+                is_own = error.name not in PYTHONS_ERRORS
+                yield Failure(_where(cell), stops_with(plain(error.name)), plain(error.message), is_own)
 
 
 def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:

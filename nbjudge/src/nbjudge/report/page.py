@@ -42,7 +42,6 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
     }
     missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
     rows = missing | {name: table.rows for name, table in tables.items()}
-    kinds = tables["failures"] if about["anonymous"] else failure_kinds(tables["failures"])
     max_points = [row["points"] for row in rows["exercises"]]
     return environment.get_template("page.html.j2").render(
         about=about,
@@ -50,7 +49,7 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         cells=dict(zip(exercise_columns(assignment).values(), max_points, strict=True)),
         # Columns that are not empty; the files have all columns.
         besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
-        failure_kinds=kinds.rows,
+        failure_kinds=failure_kinds(assignment).rows,
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
         style=_part("page.css"),
         script=_part("sort.js"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from statistics import StatisticsError, correlation, mean, median, mode, quantil
 from typing import Any
 
 from nbjudge.judge.verdict import FORBIDDEN, GroupVerdict
-from nbjudge.report.gather import IN_WORDS, ClassResults, Key, stops_with
+from nbjudge.report.gather import ClassResults, Key, stops_with
 
 Row = dict[str, Any]  # a value by column: text, a number, a list of students, or None where there is none
 
@@ -40,7 +39,6 @@ def counted(column: str, values: Iterable[str]) -> Table:
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names
-PYTHONS_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type)]
 ABOUT_STUDENTS = ["student", "name", "state", "points", "of", "late penalty"]
 ABOUT_STUDENTS += ["seconds", "to mark", "failures"]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
@@ -64,13 +62,11 @@ def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
         "remarks": remarks(assignment),
         "students": students(assignment),
     }
-    return _without_names(tables) if anonymous else tables
-
-
-def _without_names(tables: Tables) -> Tables:
+    if not anonymous:
+        return tables
     # A remark quotes names of files, and of other students.
-    tables = {name: table for name, table in tables.items() if name not in ("remarks", "students")}
-    tables["failures"] = failure_kinds(tables["failures"])
+    del tables["remarks"], tables["students"]
+    tables["failures"] = failure_kinds(assignment)
     tables["not_graded"] = counted("why", (row["why"] for row in tables["not_graded"].rows))
     for name in ("mistakes", "other_findings"):
         tables[name] = _without_own_words(tables[name])
@@ -136,12 +132,11 @@ def failures(assignment: ClassResults) -> Table:
     return table_of([WHO, "where", "what", "why"], rows)
 
 
-def failure_kinds(failed: Table) -> Table:
+def failure_kinds(assignment: ClassResults) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
-    known_reasons = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
-    reasons = (row["what"] for row in failed.rows)
     own_error = stops_with("an error of their own")
-    return counted("what", (reason if reason in known_reasons else own_error for reason in reasons))
+    failed = (failure for each in assignment.graded for failure in dict.fromkeys(each.failures))
+    return counted("what", (own_error if failure.is_own_error else failure.what for failure in failed))
 
 
 def to_mark(assignment: ClassResults) -> Table:
