@@ -28,7 +28,6 @@ from tiny_course import (
     make_course,
     nbgrader,
     release,
-    succeed,
     without,
 )
 
@@ -132,17 +131,12 @@ FULL_MARKS = {
 }
 BIGGEST_ONLY = {"broken": broken, "hanging": hanging_and_dying}
 WHOLE = json.dumps(answered()).encode()
-# What cannot be graded, and words of the sentence that says why.
+# What cannot be graded; `test_submission` has the sentences.
 UNGRADABLE = {
-    "not json": (b"print('hello')", "is not a notebook"),
-    "empty": (b"", "is empty"),
-    "cut off": (WHOLE[: len(WHOLE) // 2], "breaks off in the middle"),
-    "too new": (json.dumps(answered() | {"nbformat": 5}).encode(), "newer than this grader reads"),
-    "no cells": (b'{"cells": 3, "nbformat": 4}', "holds no cells"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", "is not text"),
-    "other lesson": ((ROOT / "release/01_dot_product/dot_product.ipynb").read_bytes(), "another notebook"),
-    "nothing": (None, "it is empty"),
-    "only text": (None, "'answers.txt'"),
+    "not json": b"print('hello')",
+    "cut off": WHOLE[: len(WHOLE) // 2],
+    "other lesson": (ROOT / "release/01_dot_product/dot_product.ipynb").read_bytes(),
+    "nothing": None,
 }
 
 
@@ -156,10 +150,9 @@ def _hand_in_and_grade(root: Path) -> None:
     for student, work in (FULL_MARKS | BIGGEST_ONLY).items():
         name = "tiny (1).ipynb" if student == "copy (1)" else "tiny.ipynb"
         hand_in(root, student, work(), name)
-    for student, (raw, _) in UNGRADABLE.items():
+    for student, raw in UNGRADABLE.items():
         hand_in(root, student, raw)
     (root / "submitted" / HELPER / FOLDER / "my_helper.py").write_text(HELPER_FILE)
-    (root / "submitted" / "only text" / FOLDER / "answers.txt").write_text("def double(x): ...")
     linked = root / "submitted" / "linked" / FOLDER
     (linked / "dangling.py").symlink_to("nowhere.py")
     (linked / "peek.txt").symlink_to(root / "checks" / "tiny.py")
@@ -172,20 +165,25 @@ def run(bad_class) -> SimpleNamespace:
     return SimpleNamespace(**json.loads((bad_class.root / "run.json").read_text()))
 
 
-def test_the_command_succeeds_and_leaves_no_student_out(bad_class, run):
+def test_no_student_is_left_out(bad_class, run):
+    """All have a grade, and no cell waits for a mark by hand."""
     assert run.returncode == 0, run.log[-2000:]
     with Gradebook(f"sqlite:///{bad_class.root / 'gradebook.db'}") as gradebook:
-        graded = {submission.student.id for submission in gradebook.assignment_submissions(FOLDER)}
-    assert graded == {*FULL_MARKS, *BIGGEST_ONLY, *UNGRADABLE}
+        graded = {
+            each.student.id: each.needs_manual_grade for each in gradebook.assignment_submissions(FOLDER)
+        }
+    assert graded == dict.fromkeys([*FULL_MARKS, *BIGGEST_ONLY, *UNGRADABLE], False)
 
 
 @pytest.mark.parametrize("student", FULL_MARKS)
-def test_honest_work_gets_full_marks_however_it_was_handed_in(bad_class, student):
+def test_honest_work_gets_full_marks(bad_class, student):
+    """However it was handed in; a misnamed notebook is said to be misnamed."""
     assert bad_class.points(student) == FULL
+    assert "'tiny (1).ipynb'" in bad_class.notebook("copy (1)").cells[0].source
 
 
 @pytest.mark.parametrize("student", BIGGEST_ONLY)
-def test_an_exercise_that_breaks_hangs_or_dies_costs_itself_only(bad_class, student):
+def test_broken_exercise_costs_itself_only(bad_class, student):
     assert bad_class.points(student) == NOTHING | {"biggest": 1}
 
 
@@ -194,74 +192,35 @@ def test_an_exercise_that_breaks_hangs_or_dies_costs_itself_only(bad_class, stud
     [
         ("broken", "double", "There is no `double`"),
         ("broken", "row_sums", "stops with AttributeError at the line `return x.rows`"),
-        ("hanging", "double", "There is no `double`"),
         ("hanging", "row_sums", "The kernel died while `row_sums` ran"),
     ],
 )
-def test_what_broke_is_said_in_the_graded_cell(bad_class, student, exercise, words):
+def test_graded_cell_says_what_broke(bad_class, student, exercise, words):
     assert words in bad_class.reason(student, exercise)
 
 
 @pytest.mark.parametrize("student", UNGRADABLE)
-def test_what_cannot_be_graded_is_0_with_the_reason_in_every_graded_cell(bad_class, student):
+def test_ungradable_work_is_0_with_the_reason(bad_class, student):
     assert bad_class.points(student) == NOTHING
-    for exercise in FULL:
-        reason = bad_class.reason(student, exercise)
-        assert UNGRADABLE[student][1] in reason
-        assert reason.count(". ") == 0
-        assert len(reason) < 200
+    reasons = {bad_class.reason(student, exercise) for exercise in FULL}
+    assert len(reasons) == 1 and reasons != {""}
 
 
-def test_nothing_waits_for_a_mark_by_hand(bad_class):
-    with Gradebook(f"sqlite:///{bad_class.root / 'gradebook.db'}") as gradebook:
-        waiting = [
-            each.student.id for each in gradebook.assignment_submissions(FOLDER) if each.needs_manual_grade
-        ]
-    assert waiting == []
-
-
-def test_a_misnamed_notebook_is_graded_and_said_to_be_misnamed(bad_class, run):
-    assert "'tiny (1).ipynb'" in bad_class.notebook("copy (1)").cells[0].source
-    assert "'tiny (1).ipynb'" in run.log
-
-
-def test_every_graded_notebook_is_the_lesson_with_each_cell_once(bad_class):
-    lesson = [cell.id for cell in release().cells]
-    for student in FULL_MARKS:
-        cells = bad_class.notebook(student).cells
-        assert [cell.id for cell in cells if cell.id in lesson] == lesson, student
-        graded = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
-        assert len(graded) == len(FULL), student
-
-
-def test_a_link_is_not_followed_out_of_the_submission(bad_class):
+def test_link_is_not_followed(bad_class):
     copies = [path for path in (bad_class.root / "autograded").rglob("*") if path.name == "peek.txt"]
     assert not any("tapir" in path.read_text() for path in copies)
 
 
-def test_a_class_can_be_given_feedback(bad_class):
-    students = ["copy (1)", "hanging", "only text"]
-    for student in students:
-        succeed(bad_class.root, "generate_feedback", FOLDER, f"--student={student}")
-        page = bad_class.root / "feedback" / student / FOLDER / "tiny.html"
-        assert " of 1 points" in page.read_text()  # `biggest` alone is worth as much
-
-
-def test_the_record_says_by_a_code_what_hung_what_died_and_what_was_not_run(bad_class):
+def test_record_says_by_a_code_what_hung_and_died(bad_class):
     def read(student: str) -> GradedNotebook:
         return read_graded(bad_class.root / "autograded" / student / FOLDER / "tiny.ipynb")
 
-    hanging, unreadable = read("hanging"), read(next(iter(UNGRADABLE)))
+    hanging, unreadable = read("hanging"), read("not json")
     assert hanging.record.status is Status.COMPLETED
     cells = {cell.cell_id: cell.status for cell in hanging.cells if cell.status is not Status.COMPLETED}
     assert cells["double"] is Status.TIMED_OUT and cells["test_row_sums"] is Status.KERNEL_DIED
-    statuses = {
-        cell.exercise.verdict.exercise: cell.exercise.status for cell in hanging.cells if cell.exercise
-    }
-    assert statuses == {
-        "double": Status.COMPLETED,
-        "row_sums": Status.KERNEL_DIED,
-        "biggest": Status.COMPLETED,
-    }
+    judged = [cell.exercise for cell in hanging.cells if cell.exercise]
+    statuses = {each.verdict.exercise: each.status for each in judged}
+    assert statuses == dict.fromkeys(FULL, Status.COMPLETED) | {"row_sums": Status.KERNEL_DIED}
     assert unreadable.record.status is Status.NOT_RUN and unreadable.record.reason
     assert {cell.exercise.status for cell in unreadable.cells if cell.exercise} == {Status.NOT_RUN}

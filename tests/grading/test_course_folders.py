@@ -27,28 +27,27 @@ SETTINGS = {
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch) -> Path:
+    """A course with settings of its own, on a machine that has others."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "jupyter"))
+    (tmp_path / "jupyter").mkdir()
+    settings = {"CourseDirectory": {"course_id": "of-the-machine", "source_directory": "nowhere"}}
+    (tmp_path / "jupyter" / "nbgrader_config.json").write_text(json.dumps(settings))
     lines = [f"c.CourseDirectory.{name} = {value!r}" for name, value in SETTINGS.items()]
     root = tmp_path / "course"
-    (root / "authors" / "01").mkdir(parents=True)
+    root.mkdir()
     (root / "nbgrader_config.py").write_text("\n".join(["c = get_config()", *lines]))
-    write(root / "authors/01/one.ipynb", "x = 1")
-    write(root / "answers/01/one.ipynb", "x = 2")
+    for folder, code in (("authors", "x = 1"), ("answers", "x = 2")):
+        cell = nbformat.v4.new_code_cell(code, metadata={"nbgrader": {"solution": True, "grade_id": "x"}})
+        (root / folder / "01").mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), root / folder / "01" / "one.ipynb")
     return root
 
 
-def write(path: Path, code: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    cell = nbformat.v4.new_code_cell(code, metadata={"nbgrader": {"solution": True, "grade_id": "x"}})
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
-
-
-def test_the_defaults_are_nbgraders():
+def test_folders_are_nbgraders(course):
+    """Those of its own reader, and without settings its defaults; the machine's count where none is set."""
     assert folders_of(CourseDirectory(root="/course")) == CourseFolders(Path("/course"))
-
-
-def test_the_folders_are_those_of_nbgraders_own_reader(course):
     config = read_config(course)
+    assert config.CourseDirectory.course_id == "of-the-machine"
     config.CourseDirectory.root = str(course)
     folders = read_folders(course)
     assert folders == folders_of(CourseDirectory(config=config))
@@ -58,30 +57,19 @@ def test_the_folders_are_those_of_nbgraders_own_reader(course):
     assert folders.feedback("ada", "01") == course / "01/pages/ada"
 
 
-def test_a_course_found_from_within_reads_its_solutions_where_the_configuration_says(course):
+def test_solutions_are_where_the_configuration_says(course):
+    """Without a solution notebook the source notebook is the solution."""
     (lesson,) = find_course(course / "authors" / "01").assignments.values()
     assert lesson.reference_answer("x") == 2
     assert lesson.release_path == course / "handed-out/01/one.ipynb"
+    (course / "answers/01/one.ipynb").unlink()
+    assert find_course(course).assignments["one"].reference_answer("x") == 1
 
 
-def test_folders_may_lie_outside_the_course_and_workers_get_them_all_the_same(course, tmp_path):
+def test_workers_get_folders_outside_the_course(course, tmp_path):
     (course / "answers").rename(tmp_path / "elsewhere")
     with (course / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.solution_directory = {str(tmp_path / 'elsewhere')!r}")
     lesson = unpacked_assignment(pack_assignment(open_course(course), "01"), "one")
     assert lesson.reference_answer("x") == 2
     assert not lesson.solution_path.is_relative_to(tmp_path)
-
-
-def test_settings_of_the_machine_count_where_the_course_says_nothing(course, tmp_path):
-    (tmp_path / "jupyter").mkdir()
-    settings = {"CourseDirectory": {"course_id": "of-the-machine", "source_directory": "nowhere"}}
-    (tmp_path / "jupyter" / "nbgrader_config.json").write_text(json.dumps(settings))
-    folders = read_config(course).CourseDirectory
-    assert (folders.course_id, folders.source_directory) == ("of-the-machine", "authors")
-
-
-def test_without_a_solution_notebook_the_source_notebook_is_the_solution(course):
-    assert find_course(course).assignments["one"].reference_answer("x") == 2
-    (course / "answers/01/one.ipynb").unlink()
-    assert find_course(course).assignments["one"].reference_answer("x") == 1

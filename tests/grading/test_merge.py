@@ -47,13 +47,13 @@ RIGHT = {name: cell_of(answered(), name).source for name in FULL}
 STUB = {name: cell_of(release(), name).source for name in FULL}
 
 
-def test_an_untouched_copy_gives_the_lesson_with_the_answers_in_it():
+def test_untouched_copy_gives_the_lesson_with_answers():
     work = merged_with(answered())
     assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
     assert {name: cell_of(work, name).source for name in FULL} == RIGHT
 
 
-def test_the_grading_template_holds_no_hidden_region_and_no_solution():
+def test_template_holds_no_hidden_region_and_no_solution():
     text = nbformat.writes(FORM)
     for secret in ("HIDDEN", "check(", "import check", "okapi", "SOLUTION"):
         assert secret not in text
@@ -75,6 +75,11 @@ def edited(work, cell_id, text):
 def moved(work, cell_id):
     cell = cell_of(work, cell_id)
     return after(without(work, cell_id), "", cell)
+
+
+def backwards(work):
+    work.cells.reverse()
+    return work
 
 
 def restamped(work):
@@ -99,42 +104,34 @@ def restamped(work):
         edited(answered(), "title", "# My own title"),
         edited(answered(), "test_double", ""),
         restamped(answered()),
+        backwards(answered()),
         edited(answered(), "test_double", cell_of(release(), "test_double").source + "\n\n"),
     ],
 )
-def test_deleting_copying_moving_and_restamping_released_cells_changes_nothing(work):
+def test_nothing_done_to_released_cells_changes_them(work):
+    """Deleted, copied, moved, reversed, edited and restamped cells are those of the lesson again."""
     assert merged_with(work) == merged_with(answered())
 
 
-def test_an_edited_graded_cell_runs_after_the_lessons_own_and_is_not_graded():
-    work = merged_with(edited(answered(), "test_double", "double = None"))
-    position = [cell.id for cell in work.cells].index("test_double")
-    assert work.cells[position].source == cell_of(FORM, "test_double").source
-    assert work.cells[position + 1].source == "double = None"
-    assert "nbgrader" not in work.cells[position + 1].metadata
-
-
-def test_the_order_of_the_cells_is_the_lessons():
+@pytest.mark.parametrize("cell_id", ["shown", "test_double"])
+def test_own_cell_runs_where_it_was_bare_of_marks(cell_id):
+    """So does an edited graded cell, behind the lesson's own, and neither is graded."""
     work = answered()
-    work.cells.reverse()
-    back = merged_with(work)
-    assert [cell.id for cell in back.cells] == [cell.id for cell in FORM.cells]
-    assert {name: cell_of(back, name).source for name in FULL} == RIGHT
-
-
-def test_a_cell_of_ones_own_runs_where_it_was_bare_of_marks():
-    own = nbformat.v4.new_code_cell(
-        "helper = 1", metadata={"tags": ["raises-exception"], "nbgrader": {"grade": True, "grade_id": "mine"}}
-    )
-    work = merged_with(after(answered(), "shown", own))
-    position = [cell.id for cell in work.cells].index("shown")
-    assert work.cells[position + 1].source == "helper = 1"
-    assert work.cells[position + 1].metadata == {"nbjudge": {"origin": "student"}}
+    if cell_id == "shown":
+        marks = {"tags": ["raises-exception"], "nbgrader": {"grade": True, "grade_id": "mine"}}
+        after(work, cell_id, new_code_cell("own = None", metadata=marks))
+    else:
+        edited(work, cell_id, "own = None")
+    merged = merged_with(work)
+    position = [cell.id for cell in merged.cells].index(cell_id)
+    assert merged.cells[position].source == cell_of(FORM, cell_id).source
+    assert merged.cells[position + 1].source == "own = None"
+    assert merged.cells[position + 1].metadata == {"nbjudge": {"origin": "student"}}
 
 
 @pytest.mark.parametrize("place", ["", "setup", "double", "test_double", "end"])
 def test_own_cells_keep_their_place_and_their_order(place):
-    work = merged_with(after(answered(), place, "first", "second", nbformat.v4.new_markdown_cell("third")))
+    work = merged_with(after(answered(), place, "first", "second", new_markdown_cell("third")))
     ids = [cell.id for cell in work.cells]
     start = ids.index(place) + 1 if place else 0
     assert [cell.source for cell in work.cells[start : start + 3]] == ["first", "second", "third"]
@@ -163,9 +160,9 @@ def with_own(work: NotebookNode, position: int, *own: NotebookNode) -> NotebookN
     return work
 
 
-@pytest.mark.parametrize("make", [nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell, new_raw_cell])
+@pytest.mark.parametrize("make", [new_code_cell, new_markdown_cell, new_raw_cell])
 @pytest.mark.parametrize("position", [0, 4, -1])
-def test_without_ids_the_merge_records_which_cells_are_the_students(make, position):
+def test_merge_records_which_cells_are_the_students(make, position):
     form = old_form("import math")
     position %= len(form.cells) + 1
     merged = merge_submission(form, submitted(with_own(old_work(form), position, make("mine"))))
@@ -175,16 +172,14 @@ def test_without_ids_the_merge_records_which_cells_are_the_students(make, positi
     assert not any(is_added(cell) for cell in merge_submission(form, submitted(old_work(form))).cells)
 
 
-def test_a_student_cannot_claim_a_cell_of_the_assignment():
+def test_metadata_and_ids_tell_nothing_of_origin():
+    """A student cannot claim a cell of the assignment, whose cells may have any id."""
     work = old_work(form := old_form())
     for cell in work.cells:
         cell.metadata["nbjudge"] = {"origin": "student"}
-    own = nbformat.v4.new_code_cell("mine", metadata={"nbjudge": {"origin": "course"}})
+    own = new_code_cell("mine", metadata={"nbjudge": {"origin": "course"}})
     merged = merge_submission(form, submitted(with_own(work, 1, own)))
     assert [cell.source for cell in merged.cells if is_added(cell)] == ["mine"]
-
-
-def test_a_cell_of_the_course_may_have_any_id():
     lesson = source()
     cell_of(lesson, "shown").id = "own-1-1"
     merged = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), submitted(answered()))
@@ -192,18 +187,18 @@ def test_a_cell_of_the_course_may_have_any_id():
 
 
 @pytest.mark.parametrize("text", ["table.head()", "import math"])
-def test_of_equal_cells_without_ids_each_is_found_at_its_place(text):
+def test_equal_cells_without_ids_keep_their_places(text):
     """An own cell between two equal cells of the course stays between them: a test may need it there."""
     form = old_form(text)
     form.cells.append(nbformat.from_dict(form.cells[3]))  # the same text at the end
-    own = nbformat.v4.new_code_cell("helper = 1")
+    own = new_code_cell("helper = 1")
     merged = merge_submission(form, submitted(with_own(old_work(form), 4, own)))
     texts = [cell.source for cell in merged.cells]
     assert texts[3:5] == [text, "helper = 1"] and texts[-1] == text
     assert len(texts) == len(form.cells) + 1
 
 
-def test_a_students_cell_that_repeats_a_given_one_moves_nothing():
+def test_repeating_a_given_cell_moves_nothing():
     form = old_form("table.head()")
     own = [new_code_cell(text) for text in ("table.head()", "helper = 1")]
     before = merge_submission(form, submitted(with_own(old_work(form), 2, *own)))
@@ -255,14 +250,19 @@ def test_a_notebook_pasted_twice_changes_no_test():
     assert texts[-3:] == [GIVEN, "data.remove(max(data))", "data = None"]
 
 
-def test_a_given_cell_that_was_moved_takes_no_other_along():
+def test_moved_given_cell_takes_no_other_along():
     work = old_work(form := old_form("import math"))
     moved = work.cells.pop(3)
-    merged = merge_submission(form, submitted(with_own(work, 0, moved, nbformat.v4.new_code_cell("mine"))))
+    merged = merge_submission(form, submitted(with_own(work, 0, moved, new_code_cell("mine"))))
     assert [cell.source for cell in merged.cells if cell.source in ("import math", "mine")] == [
         "mine",
         "import math",
     ]
+
+
+def with_cell_type(work: NotebookNode, cell_id: str, cell_type: str) -> NotebookNode:
+    cell_of(work, cell_id).cell_type = cell_type
+    return work
 
 
 def twice(first: str, second: str) -> NotebookNode:
@@ -290,6 +290,10 @@ def doubles(work: NotebookNode) -> bool:
         twice("def double(x):\n    return x", RIGHT["double"]),
         twice("def twice_(x):\n    return 2 * x", "def double(x):\n    return twice_(x)"),
         twice(RIGHT["double"], "print('a cell that was split in two')"),
+        with_cell_type(answered(), "double", "markdown"),
+        after(
+            answered(double=STUB["double"]), "setup", "def double(x", "\x00", "(" * 10_000, RIGHT["double"]
+        ),
         edited(answered(double=STUB["double"]), "test_double", RIGHT["double"] + "\nprint(double(1))"),
         after(without(answered(), "double"), "setup", RIGHT["double"]),
         after(without(answered(), "double"), "end", RIGHT["double"]),
@@ -302,6 +306,8 @@ def doubles(work: NotebookNode) -> bool:
         "second try last",
         "helper in the first copy",
         "split, definition first",
+        "turned to markdown",
+        "among cells that are no Python",
         "in the test cell",
         "elsewhere, before",
         "elsewhere, at the end",
@@ -330,7 +336,7 @@ def prose_cell(text):
         (["Why?", "Because."], "Because."),
     ],
 )
-def test_a_written_answer_that_was_split_is_put_together(parts, whole):
+def test_split_written_answer_is_put_together(parts, whole):
     lesson = new_notebook(cells=[prose_cell("Why?")])
     cells = [SubmittedCell("markdown", part, grade_id="why") for part in parts]
     assert [cell.source for cell in merge_submission(lesson, cells).cells] == [whole]
@@ -360,27 +366,16 @@ def test_prose_below_an_untouched_cell_is_the_answer(before, behind, answer):
     assert ("Because." in texts[1:]) == (bool(behind)) and texts.count("2 + 2") == before.count("2 + 2")
 
 
-def test_an_answer_turned_to_markdown_is_run_all_the_same():
-    work = answered()
-    cell_of(work, "double").cell_type = "markdown"
-    assert cell_of(merged_with(work), "double").cell_type == "code"
-    assert doubles(work)
-
-
-def test_an_answer_that_is_not_there_leaves_an_empty_cell_and_the_others_alone():
+def test_missing_answers_leave_the_others_alone():
     work = merged_with(without(answered(), "double"))
     assert "not in the submission" in cell_of(work, "double").source
     assert cell_of(work, "biggest").source == RIGHT["biggest"]
+    empty = merge_submission(FORM, [])
+    assert [cell.id for cell in empty.cells] == [cell.id for cell in FORM.cells]
+    assert not set(FULL) & set(names(empty))
 
 
-def test_a_cell_that_python_cannot_read_spoils_no_other():
-    work = after(
-        answered(double=STUB["double"]), "setup", "def double(x", "\x00", "(" * 10_000, RIGHT["double"]
-    )
-    assert doubles(work)
-
-
-def test_without_marks_and_ids_cells_are_known_by_their_text():
+def test_bare_cells_are_known_by_their_text():
     work = answered()
     for cell in work.cells:
         cell.metadata = nbformat.from_dict({})
@@ -393,15 +388,9 @@ def test_without_marks_and_ids_cells_are_known_by_their_text():
     assert [cell.source for cell in cells].count(cell_of(release(), "shown").source) == 1
 
 
-def test_an_empty_submission_is_the_lesson_with_no_answers():
-    work = merge_submission(FORM, [])
-    assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
-    assert not set(FULL) & set(names(work))
-
-
-def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not():
+def test_training_run_is_left_out_edited_or_not():
     lesson = source()
-    training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
+    training = new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
     work = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), edited)
@@ -409,7 +398,7 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     assert all("longer" not in cell.source for cell in work.cells)
 
 
-def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
+def test_cells_marked_as_nothing_need_no_id():
     """As `nbgrader update` leaves them; nbgrader computes no checksums for them either."""
     old = {"grade": False, "locked": False, "solution": False, "schema_version": 3}
     lesson = source()
@@ -430,7 +419,7 @@ def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
     ["a." * 50_000, "a.a\n" * 60_000, "[\n" * 2_000],
     ids=["one line", "many lines", "open brackets"],
 )
-def test_code_that_takes_minutes_to_colour_is_shown_without(slow):
+def test_code_slow_to_colour_is_shown_without(slow):
     work = merged_with(after(answered(), "end", slow))
     assert work.cells[-1].source == slow
     assert work.metadata.language_info.pygments_lexer == "text"

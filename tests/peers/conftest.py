@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from graded import Graded
-from run_graders import ROOT, STOCK, run_both
+from compare_graders import ROOT, STOCK, Graded, run_both
 
 Once = Callable[[str, Callable[[Path], None]], Path]
 OUR_COURSE = {"stock": STOCK, "ours": (ROOT / "nbgrader_config.py").read_text()}

@@ -19,32 +19,20 @@ from pathlib import Path
 
 import nbformat
 from class_of_six import CLASS, is_answer, is_test
-from graded import VERDICTS, Graded, compare
+from compare_graders import OURS, STOCK, VERDICTS, Graded, compare, run_both
 from jupyter_client.kernelspec import KernelSpecManager
 from nbformat import NotebookNode
 from peer_courses import Assignment
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from run_graders import OURS, STOCK, run_both
 
 LARGEST_FILE = 50 * 2**20  # of what is copied beside the notebooks
 PYTHON = "python3"
 
 
 def assignments_in(folder: Path, who: Iterable[str] = CLASS) -> list[Assignment]:
-    """Find the assignments of a course, each to be handed in by the class of six.
+    """Find the assignments of a course, each to be handed in by these of the class of six.
 
-    Parameters
-    ----------
-    folder
-        A course with `source/`, a folder of assignments, or one assignment.
-    who
-        Which of the class of six hand in.
-
-    Returns
-    -------
-    list of Assignment
-        In the order of their names. A notebook without automatically graded cells or in another language
-        than Python is left out; see `left_out`.
+    A notebook without automatically graded cells or in another language than Python is left out; see
+    `left_out`.
     """
     found = []
     for each in _folders(folder):
@@ -123,10 +111,9 @@ def main() -> int:
     lines = options.config.read_text() if options.config else ""
     folder = Path(tempfile.mkdtemp(prefix="real-course-")) if options.keep is None else options.keep
     folder.mkdir(parents=True, exist_ok=True)
-    graded = _grade(
-        folder, [str(options.folder.resolve()), *options.students], lines, notebooks * len(options.students)
-    )
-    print(f"The graded courses are in {folder}.")
+    configs = {"stock": STOCK + lines, "ours": STOCK + lines + OURS.removeprefix(STOCK)}
+    print(f"Grading {notebooks * len(options.students)} notebooks with each grader in {folder}.", flush=True)
+    graded = run_both(folder, [str(options.folder.resolve()), *options.students], configs)
     return _report(graded, accepted, options.all)
 
 
@@ -153,26 +140,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _grade(folder: Path, chosen: list[str], lines: str, total: int) -> dict[str, Graded]:
-    configs = {"stock": STOCK + lines, "ours": STOCK + lines + OURS.removeprefix(STOCK)}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns) as progress:
-        bars = {name: progress.add_task(name, total=total) for name in configs}
-
-        def count() -> None:
-            for name, bar in bars.items():
-                progress.update(bar, completed=len([*(folder / name).glob("autograded/*/*/*.ipynb")]))
-
-        graded = run_both(folder, chosen, configs, count)
-        count()
-    return graded
-
-
 def _report(graded: dict[str, Graded], accepted: dict[str, str], show_equal: bool) -> int:
     compared = compare(graded["stock"], graded["ours"], accepted)
-    for each in compared:
-        if show_equal or each.verdict != "equal":
-            print(f"{each.verdict:7}{each.work}, {each.cell}: {each.stock} and {each.ours}. {each.reason}")
+    for one in compared:
+        if show_equal or one.verdict != "equal":
+            print(f"{one.verdict:7}{one.work}, {one.cell}: {one.stock} and {one.ours}. {one.reason}")
     for name, grader in graded.items():
         print(f"{name}: {len(grader.scores)} notebooks have a grade.")
         for what in ("not released", "stopped"):

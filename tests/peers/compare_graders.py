@@ -1,15 +1,23 @@
-"""What one grader made of a set of assignments, and how two graders differ cell by cell."""
+"""Grade assignments with stock nbgrader and with nbjudge, and see how the two differ cell by cell."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[2]
+DRIVER = Path(__file__).parent / "grade_course.py"
+STOCK = "c = get_config()\n"
+OURS = f"{STOCK}from nbjudge import configure\n\nconfigure(c)\n"
+LOG = "grading.log"
 VERDICTS = ("equal", "better", "WORSE")  # for the student
 
 # By cell: points, most points, whether someone has to mark it; and nbgrader's comments by cell.
@@ -66,21 +74,10 @@ class Comparison:
 
 
 def compare(stock: Graded, ours: Graded, accepted: Mapping[str, str] | None = None) -> list[Comparison]:
-    """Compare every graded cell of two runs over the same class of six.
+    """Compare every graded cell that at least one of two runs over the same class has.
 
-    Parameters
-    ----------
-    stock, ours
-        The class graded by stock nbgrader and by nbjudge.
-    accepted
-        Reasons for differences that are known, by a regular expression that matches
-        "assignment student notebook cell".
-
-    Returns
-    -------
-    list of Comparison
-        One for each cell that at least one of the graders has, in the gradebook's order. A difference
-        without a known reason has an empty `reason`.
+    `accepted` has reasons for differences that are known, by a regular expression that matches "assignment
+    student notebook cell". A difference without a known reason has an empty `reason`.
     """
     return [
         _compared(stock, ours, work, cell, accepted or {})
@@ -141,3 +138,37 @@ def _has_stderr(file: Path, cell_name: str) -> bool:
                 output["output_type"] == "error" for output in outputs
             )
     return False
+
+
+def run_both(
+    folder: Path, chosen: Sequence[str], configs: Mapping[str, str] | None = None
+) -> dict[str, Graded]:
+    """Grade what `grade_course.py` knows as `chosen`, in folders of the graders' names, "stock" and "ours".
+
+    `configs` are their nbgrader_config.py, by default those of a course before and after it adopts nbjudge.
+    Raises RuntimeError when a grader's process fails; the message holds the end of its log.
+    """
+    configs = configs or {"stock": STOCK, "ours": OURS}
+    runs = {name: _start(folder / name, name, chosen, config) for name, config in configs.items()}
+    for name, run in runs.items():
+        if run.wait():
+            log = (folder / name / LOG).read_text(errors="replace")
+            raise RuntimeError(f"Grading with {name} failed; its log ends with:\n{log[-3000:]}")
+    return {name: Graded(folder / name) for name in configs}
+
+
+def _start(root: Path, grader: str, chosen: Sequence[str], config: str) -> subprocess.Popen[bytes]:
+    root.mkdir()
+    (root / "nbgrader_config.py").write_text(config)
+    with (root / LOG).open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, DRIVER, grader, *chosen],
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            # nbgrader calls alembic by its name; it is installed beside the interpreter.
+            env=os.environ
+            | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            | {"IPYTHONDIR": str(root / "ipython"), "OMP_NUM_THREADS": "1"},
+        )
