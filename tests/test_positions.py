@@ -12,8 +12,6 @@ import torch
 
 from attention_lab.sliders import positions
 
-PNG = b"\x89PNG"
-
 
 def encode(max_len, embed_dim):
     """Any table of the right shape: the pictures do not know the formula."""
@@ -26,18 +24,6 @@ def no_figure_left_behind():
     plt.close("all")
 
 
-def sliders(widget):
-    return widget.children[0].children
-
-
-def picture(widget):
-    return bytes(widget.children[1].value)
-
-
-def summary(widget):
-    return widget.children[2].value
-
-
 def test_a_hand_points_where_sine_and_cosine_say():
     figure = positions.clock_figure(3, [1.0, 0.1])
     for ax, speed in zip(figure.axes, [1.0, 0.1], strict=True):
@@ -46,12 +32,6 @@ def test_a_hand_points_where_sine_and_cosine_say():
         assert tip.get_ydata()[0] == pytest.approx(math.cos(3 * speed))
         assert ax.get_title() == f"speed {speed:g}"
     assert "Position 3. Speed 1: sine 0.14, cosine -0.99, once round in 6 positions." in figure.get_label()
-
-
-def test_at_position_0_every_hand_is_upright_and_a_clock_may_not_move():
-    label = positions.clock_figure(0, [1.0, 0.0]).get_label()
-    assert label.count("sine 0.00, cosine 1.00") == 2
-    assert "does not turn" in label
 
 
 def test_the_heatmap_holds_the_table_on_a_scale_from_minus_one_to_one():
@@ -87,48 +67,6 @@ def test_a_matrix_is_drawn_with_the_numbers_that_are_not_zero():
     large = positions.matrix_figure(torch.eye(40), title="identity")
     assert not large.axes[0].texts
     assert large.get_label() == "identity: 40 by 40, 40 of 1600 numbers are not 0."
-
-
-def test_the_clock_slider_walks_through_the_positions():
-    widget = positions.clock_slider([1.0, 0.01], last=40)
-    (slider,) = sliders(widget)
-    assert (slider.min, slider.max, slider.value) == (0, 40, 0)
-    before = picture(widget)
-    slider.value = 40
-    assert picture(widget).startswith(PNG) and picture(widget) != before
-    assert "Position 40. Speed 1: sine 0.75" in summary(widget)
-    assert plt.get_fignums() == [], "a slider's figures are shown by the slider alone"
-
-
-def test_the_encoding_slider_asks_for_the_width_and_length_it_shows():
-    calls = []
-
-    def remembered(max_len, embed_dim):
-        calls.append((max_len, embed_dim))
-        return encode(max_len, embed_dim)
-
-    widget = positions.encoding_slider(remembered, width=8, length=10)
-    wide, long = sliders(widget)
-    before = picture(widget)
-    wide.value, long.value = 12, 20
-    assert calls == [(10, 8), (10, 12), (20, 12)]
-    assert picture(widget).startswith(PNG) and picture(widget) != before
-    assert "20 positions in 12 dimensions" in summary(widget)
-
-
-def test_smallest_and_largest_tables_are_drawn():
-    widget = positions.encoding_slider(encode)
-    for slider in sliders(widget):
-        for value in (slider.min, slider.max):
-            slider.value = value
-            assert picture(widget).startswith(PNG)
-    positions.encoding_figure(torch.ones(1, 1))
-
-
-def test_gradients_do_not_matter_and_are_not_touched():
-    table = encode(6, 4).requires_grad_()
-    positions.encoding_figure(table)
-    assert table.grad is None and table.requires_grad
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,53 @@
-"""The sliders move their figures, and the numbers they show are torch's."""
+"""Every slider moves its figure and says in words what it shows; the numbers it shows are torch's."""
 
+import cmath
+import itertools
 import math
+import re
 
-import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.quiver import Quiver
+from matplotlib.text import Text
 
-from attention_lab.sliders import weights as sliders
+from attention_lab.sliders import merge_steps, weights
+from attention_lab.sliders.arrows import query_slider, question_slider, shares_slider
+from attention_lab.sliders.blocks import reshape_slider
+from attention_lab.sliders.cache_steps import cache_stepper, keys_of
+from attention_lab.sliders.dials import dials_slider
+from attention_lab.sliders.merge_steps import merge_stepper
+from attention_lab.sliders.positions import clock_slider, encoding_slider
+from attention_lab.sliders.weights import mask_sentence, mask_stepper, sharpening_slider, width_slider
 
 TOKENS = ["I", "am", "learning", "this"]
 SCORES = torch.tensor([1.3127, 1.1213, 1.5807, 1.3343])
 CAUSAL = torch.ones(4, 4).tril().bool()
-# Each widget, its range, and values to visit: the last is the one it opens with.
-WIDGETS = [
-    (lambda: sliders.sharpening_slider(SCORES, labels=TOKENS), (1, 24), [24.0, 12.0, 1.0]),
-    (lambda: sliders.width_slider(), (1, 512), [1, 512, 64]),
-    (lambda: sliders.mask_stepper(CAUSAL, tokens=TOKENS), (0, 3), [3, 1, 0]),
-]
-PNG = b"\x89PNG"
+KEYS = torch.tensor([[1.0, 1.0], [-1.0, 2.0], [-1.0, -1.0], [3.0, 0.0]])
+NAMES = ["a", "b", "c", "z"]
+QUERY, KEY = torch.tensor([1.0, 0.5]), torch.tensor([0.5, 1.0])
+ROW = torch.tensor([1.0, 0.2, 2.5, -0.4, 0.9, 3.1, 0.0])
+VALUES = torch.tensor([1.0, -1.0, 2.0, 0.5, 4.0, -2.0, 3.0])
+TEXT = ["the", "cat", "sat", "on", "the", "mat"]
+# Each slider, its range, and the place where it opens.
+SLIDERS = {
+    "sharpening": (lambda: sharpening_slider(SCORES, labels=TOKENS), (1, 24), 1),
+    "width": (width_slider, (1, 512), 64),
+    "mask": (lambda: mask_stepper(CAUSAL, tokens=TOKENS), (0, 3), 0),
+    "query": (lambda: query_slider(KEYS, names=NAMES), (-175, 180), 25),
+    "question": (question_slider, (-175, 180), 0),
+    "shares": (shares_slider, (50, 100), 75),
+    "dials": (lambda: dials_slider(QUERY, KEY, distance=3), (3, 60), 3),
+    "cache": (lambda: cache_stepper(TEXT, prompt=3), (1, 3), 1),
+    "merge": (lambda: merge_stepper(ROW, VALUES, block_size=2), (0, 4), 0),
+    "reshape": (lambda: reshape_slider(TOKENS), (0, 4), 0),
+    "clock": (lambda: clock_slider([1.0, 0.01], last=40), (0, 40), 0),
+    "encoding": (lambda: encoding_slider(lambda length, width: torch.ones(length, width)), (2, 128), 64),
+}
+every_slider = pytest.mark.parametrize(("make", "span", "opening"), SLIDERS.values(), ids=SLIDERS)
 
 
 def controls(widget):
-    """The slider, and what is beside it."""
     return widget.children[0].children
 
 
@@ -34,14 +59,18 @@ def summary(widget):
     return widget.children[2].value
 
 
+def moved(widget, value):
+    """Return the figure of a slider at a value."""
+    controls(widget)[0].value = value
+    return widget.figure
+
+
+def words_at(widget, value):
+    return moved(widget, value).get_label()
+
+
 def heights(axes):
     return [bar.get_height() for bar in axes.containers[0]]
-
-
-def shown(figure):
-    """Every text of the figure."""
-    texts = figure.findobj(lambda artist: hasattr(artist, "get_text"))
-    return "\n".join(text.get_text() for text in texts)
 
 
 def largest_of_the_jacobian(scores):
@@ -51,88 +80,132 @@ def largest_of_the_jacobian(scores):
 
 @pytest.fixture(autouse=True)
 def pyplot_knows_no_figure():
+    """A slider's figures are shown by the slider alone."""
     yield
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize("factor", [0.0, 1.0, 12.0, 24.0])
-def test_entropy_and_largest_gradient_are_torchs(factor):
-    scores = factor * SCORES.double()
-    weights = torch.softmax(scores, -1)
-    assert sliders.entropy(weights) == pytest.approx(
-        torch.distributions.Categorical(weights).entropy().item()
-    )
-    assert sliders.largest_gradient(weights) == pytest.approx(largest_of_the_jacobian(scores))
+# ---- all of them --------------------------------------------------------------------------------
 
 
-def test_one_hot_weights_have_no_entropy_and_no_gradient():
-    weights = torch.tensor([0.0, 1.0, 0.0])
-    assert str(sliders.entropy(weights)) == "0.0"
-    assert sliders.largest_gradient(weights) == 0
+@every_slider
+def test_moving_changes_picture_and_words(make, span, opening):
+    """Moving back restores both, and a screen reader hears the words."""
+    widget = make()
+    slider = controls(widget)[0]
+    assert slider.description and (slider.min, slider.max, slider.value) == (*span, opening)
+    first = picture(widget), summary(widget)
+    assert 'aria-live="polite"' in summary(widget)
+    other = span[1] if opening != span[1] else span[0]
+    assert widget.figure is not None and words_at(widget, other)
+    assert picture(widget).startswith(b"\x89PNG")
+    assert picture(widget) != first[0] and summary(widget) != first[1]
+    moved(widget, opening)
+    assert (picture(widget), summary(widget)) == first
 
 
-def test_uniform_weights_have_all_the_entropy_there_can_be():
-    weights = torch.full((8,), 1 / 8)
-    assert sliders.entropy(weights) == pytest.approx(math.log(8))
-    assert "100% of the maximum" in shown(sliders.sharpening_figure(torch.zeros(8), 1))
+@pytest.mark.parametrize("name", ["sharpening", "width", "query", "question", "shares", "dials"])
+def test_a_value_can_be_typed_in(name):
+    make, span, _ = SLIDERS[name]
+    widget = make()
+    slider, exact = controls(widget)
+    exact.value = span[1]
+    assert slider.value == span[1] and exact.description
 
 
-@pytest.mark.parametrize("factor", [1, 2.5, 12, 24])
-def test_the_sharpened_bars_and_readings_are_torchs(factor):
-    figure = sliders.sharpening_figure(SCORES, factor, labels=TOKENS)
-    weights = torch.softmax(factor * SCORES.double(), -1)
-    entropy = torch.distributions.Categorical(weights).entropy().item()
-    bars, gauges = figure.axes
-    assert heights(bars) == pytest.approx(weights.tolist())
-    share, gradient = (bar.get_width() for bar in gauges.containers[1])
-    assert share == pytest.approx(entropy / math.log(4))
-    assert gradient == pytest.approx(largest_of_the_jacobian(factor * SCORES.double()) / 0.25)
-    for text in (shown(figure), figure.get_label()):
-        assert f"entropy {entropy:.3f} nats, {entropy / math.log(4):.0%} of the maximum" in text
-    assert f"largest weight {weights.max():.3f}" in figure.get_label()
-    assert "'learning'" in figure.get_label()
+@pytest.mark.parametrize("name", ["mask", "cache", "merge", "reshape"])
+def test_buttons_step_and_stop_at_the_ends(name):
+    make, (first, last), _ = SLIDERS[name]
+    slider, back, forward, *_ = controls(make())
+    assert (back.disabled, forward.disabled) == (True, False)
+    for _ in range(last - first):
+        forward.click()
+    assert slider.value == last and (back.disabled, forward.disabled) == (False, True)
+    back.click()
+    assert slider.value == last - 1
 
 
-@pytest.mark.parametrize("d_k", [1, 64, 512])
-def test_the_scaled_weights_come_from_the_unscaled_scores_over_the_root(d_k):
-    figure = sliders.width_figure(d_k, seed=3)
-    unscaled, _, scaled, _ = figure.axes
-    # Weights are scores up to a constant, so differences of their logarithms are differences of scores.
-    before, after = (torch.tensor(heights(axes), dtype=torch.float64).log() for axes in (unscaled, scaled))
-    torch.testing.assert_close((before - before[0]) / math.sqrt(d_k), after - after[0])
-
-
-def test_a_wide_key_saturates_the_unscaled_softmax_only():
-    unscaled, _, scaled, _ = sliders.width_figure(512).axes
-    assert max(heights(unscaled)) > 0.99
-    assert max(heights(scaled)) < 0.9
-
-
-def test_at_width_one_scaling_changes_nothing():
-    unscaled, _, scaled, _ = sliders.width_figure(1).axes
-    assert heights(unscaled) == heights(scaled)
-
-
-def test_the_seed_decides_the_query_and_the_keys():
-    labels = [sliders.width_figure(8, seed=seed).get_label() for seed in (0, 0, 1)]
-    assert labels[0] == labels[1] != labels[2]
+def test_tokens_are_text_and_never_markup():
+    for widget in (
+        mask_stepper(torch.ones(1, 1).bool(), tokens=["<img src=x>"]),
+        reshape_slider(["<img>", "$x$"]),
+    ):
+        assert "<img" not in summary(widget) and "&lt;img" in summary(widget)
 
 
 @pytest.mark.parametrize(
-    ("row", "sentence"),
+    ("call", "words"),
     [
-        (0, "'I' may look at 'I'; 'am', 'learning', 'this' are in its future."),
-        (2, "'learning' may look at 'I', 'am', 'learning'; 'this' is in its future."),
-        (3, "'this' may look at 'I', 'am', 'learning', 'this'; nothing is in its future."),
+        (lambda: sharpening_slider(torch.rand(4, 4)), "not (4, 4): try scores[0]"),
+        (lambda: sharpening_slider(SCORES, labels=["a"]), "a name for each of the 4"),
+        (lambda: mask_stepper(CAUSAL[None], tokens=TOKENS), "such as mask[0]"),
+        (lambda: mask_stepper(torch.rand(4, 4), tokens=TOKENS), "boolean mask"),
+        (lambda: mask_stepper(CAUSAL, tokens=TOKENS[:2]), "a name for each of the 4"),
+        (lambda: query_slider(torch.ones(4, 3), names=NAMES), "(T, 2)"),
+        (lambda: dials_slider(torch.ones(3), KEY, distance=3), "must be (2,)"),
+        (lambda: cache_stepper(TEXT, prompt=0), "1 to 5 of the tokens, not 0"),
+        (lambda: cache_stepper(TEXT, prompt=6), "1 to 5 of the tokens, not 6"),
+        (lambda: merge_stepper(ROW, VALUES, block_size=7), "blocks of 7"),
+        (lambda: merge_stepper(ROW, VALUES[:6], block_size=2), "(7,) and (6,)"),
+        (lambda: reshape_slider([]), "a token and a head"),
     ],
 )
-def test_a_causal_mask_speaks_of_the_future(row, sentence):
-    assert sliders.mask_step_figure(CAUSAL, row, tokens=TOKENS).get_label() == sentence
+def test_what_cannot_be_shown_is_refused(call, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        call()
+
+
+# ---- sharpening and key width -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1, 2.5, 12, 24])
+def test_sharpened_bars_and_readings_are_torchs(factor):
+    figure = moved(sharpening_slider(SCORES, labels=TOKENS), factor)
+    expected = torch.softmax(factor * SCORES.double(), -1)
+    entropy = torch.distributions.Categorical(expected).entropy().item()
+    bars, gauges = figure.axes
+    assert heights(bars) == pytest.approx(expected.tolist())
+    share, gradient = (bar.get_width() for bar in gauges.containers[1])
+    assert share == pytest.approx(entropy / math.log(4))
+    assert gradient == pytest.approx(largest_of_the_jacobian(factor * SCORES.double()) / 0.25)
+    for part in (f"{entropy:.3f}", f"{expected.max():.3f}", "'learning'"):
+        assert part in figure.get_label()
+
+
+def test_entropy_and_gradient_at_the_extremes():
+    one_hot = torch.tensor([0.0, 1.0, 0.0])
+    assert str(weights.entropy(one_hot)) == "0.0" and weights.largest_gradient(one_hot) == 0
+    assert weights.entropy(torch.full((8,), 1 / 8)) == pytest.approx(math.log(8))
+
+
+@pytest.mark.parametrize("scores", [torch.tensor([2.0]), torch.zeros(40), [1, 2, 3], SCORES.requires_grad_()])
+def test_any_number_of_scores_is_drawn(scores):
+    moved(sharpening_slider(scores), 24)
+    assert not isinstance(scores, torch.Tensor) or scores.grad is None
+
+
+@pytest.mark.parametrize("d_k", [1, 64, 512])
+def test_scaled_scores_are_the_others_over_the_root(d_k):
+    unscaled, _, scaled, _ = moved(width_slider(seed=3), d_k).axes
+    # Weights are scores up to a constant, so differences of their logarithms are differences of scores.
+    before, after = (torch.tensor(heights(ax), dtype=torch.float64).log() for ax in (unscaled, scaled))
+    torch.testing.assert_close((before - before[0]) / math.sqrt(d_k), after - after[0])
+
+
+def test_a_wide_key_saturates_only_the_unscaled():
+    unscaled, _, scaled, _ = moved(width_slider(), 512).axes
+    assert max(heights(unscaled)) > 0.99 and max(heights(scaled)) < 0.9
+    assert words_at(width_slider(), 8) == words_at(width_slider(), 8) != words_at(width_slider(seed=1), 8)
+
+
+# ---- a mask in words ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("mask", "row", "tokens", "sentence"),
     [
+        (CAUSAL, 0, TOKENS, "'I' may look at 'I'; 'am', 'learning', 'this' are in its future."),
+        (CAUSAL, 3, TOKENS, "'this' may look at 'I', 'am', 'learning', 'this'; nothing is in its future."),
         ([[0, 1], [1, 1]], 0, ["a", "b"], "'a' may look at 'b'; it may not look at 'a'."),
         ([[0, 1], [1, 1]], 1, ["a", "b"], "'b' may look at 'a', 'b'; nothing is hidden from it."),
         ([[0, 0], [1, 1]], 0, ["a", "b"], "'a' may look at nothing."),
@@ -147,97 +220,120 @@ def test_a_causal_mask_speaks_of_the_future(row, sentence):
     ],
 )
 def test_any_mask_is_put_into_words(mask, row, tokens, sentence):
-    assert sliders.mask_sentence(torch.tensor(mask).bool(), row, tokens) == sentence
+    assert mask_sentence(torch.as_tensor(mask).bool(), row, tokens) == sentence
 
 
 def test_the_frame_follows_the_query():
-    for row in range(4):
-        figure = sliders.mask_step_figure(CAUSAL, row, tokens=TOKENS)
-        assert figure.axes[0].patches[-1].get_y() == row
+    widget = mask_stepper(CAUSAL, tokens=TOKENS)
+    assert [moved(widget, row).axes[0].patches[-1].get_y() for row in range(4)] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("widget", "span", "values"), WIDGETS)
-def test_moving_a_slider_changes_picture_and_summary_and_moving_back_restores_them(widget, span, values):
-    widget = widget()
-    slider = controls(widget)[0]
-    first, seen = (picture(widget), summary(widget)), set()
-    for value in values:
-        slider.value = value
-        assert picture(widget).startswith(PNG)
-        seen.add((picture(widget), summary(widget)))
-    assert len(seen) == 3
-    assert (picture(widget), summary(widget)) == first
+# ---- arrows -------------------------------------------------------------------------------------
 
 
-def test_a_widget_shows_what_its_figure_shows():
-    widget = sliders.width_slider(seed=1)
-    controls(widget)[0].value = 100
-    assert sliders.width_figure(100, seed=1).get_label() in summary(widget)
+@pytest.mark.parametrize("angle", [-175, -45, 0, 90])
+def test_bars_beside_the_query_are_its_softmax(angle):
+    figure = moved(query_slider(KEYS, names=NAMES, length=2), angle)
+    turned = math.radians(angle)
+    scores = KEYS.double() @ torch.tensor([2 * math.cos(turned), 2 * math.sin(turned)], dtype=torch.float64)
+    assert heights(figure.axes[1]) == pytest.approx(torch.softmax(scores, -1).tolist())
+    label = figure.get_label()
+    assert f"z {scores[3]:.2f}" in label and f"Most weight to {NAMES[int(scores.argmax())]}" in label
 
 
-@pytest.mark.parametrize(("widget", "span", "values"), WIDGETS)
-def test_sliders_have_a_name_and_the_range_they_promise(widget, span, values):
-    widget = widget()
-    slider = controls(widget)[0]
-    assert isinstance(widget, widgets.VBox)
-    assert slider.description
-    assert (slider.min, slider.max) == span
-    assert 'aria-live="polite"' in summary(widget)
+def test_the_query_is_drawn_below_the_names_of_keys():
+    plane = moved(query_slider(KEYS, names=NAMES), 45).axes[0]  # along key a, and over its name
+    moving = plane.findobj(lambda artist: artist.get_animated())
+    query = next(place for place, artist in enumerate(moving) if isinstance(artist, Quiver))
+    assert {artist.get_text() for artist in moving[query + 1 :] if isinstance(artist, Text)} == set(NAMES)
 
 
-def test_a_value_can_be_typed_in():
-    widget = sliders.width_slider()
-    slider, exact = controls(widget)
-    exact.value = 17
-    assert slider.value == 17
-    assert "Key width 17." in summary(widget)
+@pytest.mark.parametrize(("angle", "position"), [(0, 1), (-60, 0), (60, 2), (180, 4), (-25, 1)])
+def test_a_turned_question_finds_another_position(angle, position):
+    figure = moved(question_slider(), angle)
+    (cells,) = figure.axes[1].collections
+    table = torch.tensor(cells.get_array()).reshape(6, 6)
+    assert int(table[1].argmax()) == position and f"most at position {position}" in figure.get_label()
+    torch.testing.assert_close(table.sum(dim=-1), torch.ones(6, dtype=torch.float64))
 
 
-def test_buttons_step_through_the_mask_and_stop_at_its_ends():
-    widget = sliders.mask_stepper(CAUSAL, tokens=TOKENS)
-    slider, back, forward = controls(widget)
-    assert (back.disabled, forward.disabled) == (True, False)
+@pytest.mark.parametrize("percent", [55, 75, 100])
+def test_shares_are_separated_up_to_rounding(percent):
+    first, second = 2.37, -1.14
+    mixture, originals = map(heights, moved(shares_slider((first, second)), percent).axes)
+    share = percent / 100
+    right = [share * first + (1 - share) * second, (1 - share) * first + share * second]
+    assert mixture == pytest.approx(right, abs=0.05)
+    assert originals == pytest.approx([first, second], abs=0.05 / (2 * share - 1) + 1e-9)
+
+
+def test_equal_shares_cannot_be_separated():
+    assert "cannot be separated" in words_at(shares_slider(), 50)
+
+
+@pytest.mark.parametrize("distance", [0, 3, 8])
+def test_the_score_of_two_dials_stays(distance):
+    """It is that of complex numbers, and the same at every place."""
+    query, key = complex(*QUERY.tolist()), complex(*KEY.tolist())
+    score = (query * key.conjugate() * cmath.exp(1j * distance)).real
+    widget = dials_slider(QUERY, KEY, distance=distance)
+    for place in (distance, distance + 1, 45):
+        label = words_at(widget, place)
+        assert f"{score:.4f}" in label
+        degrees = [float(number) for number in re.findall(r"(-?\d+)°", label)]
+        assert (degrees[0] - degrees[1] - degrees[2]) % 360 in (0, 1, 359)
+
+
+# ---- generation and blocks of scores ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", [1, 3, 5])
+def test_keys_made_are_those_of_a_loop_that_counts(prompt):
+    computed = {True: 0, False: 0}
+    cache: set[int] = set()
+    widget = cache_stepper(TEXT, prompt=prompt)
+    for step in range(1, len(TEXT) - prompt + 1):
+        seen = set(range(prompt + step - 1))
+        computed[True] += len(seen - cache)
+        computed[False] += len(seen)
+        assert keys_of(step, prompt, cached=True) == (len(seen & cache), len(seen - cache))
+        cache = seen
+        label = words_at(widget, step)
+        assert f"makes '{TEXT[prompt + step - 1]}'" in label
+        assert f"{computed[True]} with a cache, {computed[False]} without" in label
+
+
+def test_blocks_say_which_key_is_kept_and_which_made():
+    texts = [text.get_text() for text in moved(cache_stepper(TEXT, prompt=3), 2).axes[0].texts]
+    assert texts.count("kept") == 3 and texts.count("new") == 1 + 4
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_every_order_ends_on_the_softmax_of_all(order):
+    merged = merge_steps.MergedRow()
+    for number in order:
+        block = slice(2 * number, 2 * number + 2)
+        merged = merged.and_block(ROW[block].double(), VALUES[block].double())
+    assert merged.output == pytest.approx(float(ROW.softmax(-1) @ VALUES), abs=1e-6)
+    assert merged.maximum == pytest.approx(3.1)
+    assert merged.total == pytest.approx(float((ROW - 3.1).exp().sum()), abs=1e-6)
+
+
+def test_merging_says_the_numbers_of_its_step():
+    widget = merge_stepper(ROW, VALUES, block_size=2)
+    label = words_at(widget, 2)
+    first, total = float((ROW[:2] - 1).exp().sum()), float((ROW[:4] - 2.5).exp().sum())
+    assert f"{first:.3f} is multiplied by exp(1.000 − 2.500)" in label
+    assert f"2.500, total {total:.3f}" in label and "2, 3" in label
+
+
+def test_blocks_are_merged_in_three_orders():
+    widget = merge_stepper(ROW, VALUES, block_size=2)
+    slider, *_, another = controls(widget)
+    firsts, ends = [], set()
     for _ in range(3):
-        forward.click()
-    assert slider.value == 3
-    assert (back.disabled, forward.disabled) == (False, True)
-    back.click()
-    assert slider.value == 2
-    assert "&#x27;learning&#x27; may look at" in summary(widget)
-
-
-def test_tokens_are_text_and_never_markup():
-    widget = sliders.mask_stepper(torch.ones(1, 1).bool(), tokens=["<img src=x>"])
-    assert "<img" not in summary(widget)
-
-
-@pytest.mark.parametrize("scores", [torch.tensor([2.0]), torch.zeros(40), [1, 2, 3]])
-def test_one_key_many_keys_and_plain_lists_are_drawn(scores):
-    widget = sliders.sharpening_slider(scores)
-    controls(widget)[0].value = 24
-    assert picture(widget).startswith(PNG)
-
-
-def test_scores_keep_their_gradient_and_their_numbers():
-    scores = SCORES.clone().requires_grad_()
-    controls(sliders.sharpening_slider(scores))[0].value = 5
-    assert scores.grad is None and torch.equal(scores, SCORES)
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: sliders.sharpening_slider(torch.rand(4, 4)), "not (4, 4): try scores[0]"),
-        (lambda: sliders.sharpening_slider(SCORES, labels=["a"]), "a name for each of the 4"),
-        (lambda: sliders.width_figure(0), "from 1 to 512, not 0"),
-        (lambda: sliders.width_figure(513), "from 1 to 512, not 513"),
-        (lambda: sliders.mask_stepper(CAUSAL[None], tokens=TOKENS), "such as mask[0]"),
-        (lambda: sliders.mask_stepper(torch.rand(4, 4), tokens=TOKENS), "boolean mask"),
-        (lambda: sliders.mask_stepper(CAUSAL, tokens=TOKENS[:2]), "a name for each of the 4"),
-        (lambda: sliders.mask_step_figure(CAUSAL, 4, tokens=TOKENS), "0 to 3, not 4"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_in_one_sentence(call, sentence):
-    with pytest.raises(ValueError) as refusal:
-        call()
-    assert sentence in str(refusal.value)
+        firsts += re.findall(r"Block (\d) is the first", words_at(widget, 1))
+        ends.add(re.search(r"Maximum.*output -?[\d.]+\.", words_at(widget, slider.max))[0])
+        another.click()
+        assert slider.value == 0
+    assert firsts == ["0", "3", "1"] and len(ends) == 1

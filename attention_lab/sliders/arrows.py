@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, explorer, move_bars
 
 ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
 STEP = 5  # degrees, or hundredths of a share
@@ -23,16 +23,8 @@ KEPT = 10  # what the heads say is rounded to so many parts of 1
 
 def query_slider(keys: plots.Values, *, names: Sequence[str], length: float = 2.0) -> widgets.VBox:
     """Turn a query of this length among keys `(T, 2)`, and see its scores and their softmax."""
-    span = {"value": 25, "min": -175, "max": 180, "step": STEP}
-    slider = widgets.IntSlider(description="the query's direction in degrees", **span)
-    return explorer(
-        *_turning(keys, names, length), slider, widgets.BoundedIntText(description="type", **span)
-    )
-
-
-def query_figure(angle: float, keys: plots.Values, *, names: Sequence[str], length: float = 2.0) -> Figure:
-    """Keys `(T, 2)` and the query at one angle (degrees), with its scores and the weights."""
-    return at(angle, *_turning(keys, names, length))
+    slider = widgets.IntSlider(25, -175, 180, STEP, description="the query's direction in degrees")
+    return explorer(*_turning(keys, names, length), slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -73,10 +65,7 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
         border.set_data([-9 * up, 9 * up], [9 * across, -9 * across])
         scores = arrows @ torch.tensor([across, up], dtype=torch.float64)  # (T,)
         weights = torch.softmax(scores, dim=-1)
-        for place, weight in enumerate(weights.tolist()):
-            bars.containers[0][place].set_height(weight)
-            bars.texts[place].set_text(plots.number_text(weight))
-            bars.texts[place].xy = (place, weight)
+        move_bars(bars, weights)
         scores_text = ", ".join(
             f"{name} {score:.2f}" for name, score in zip(names, scores.tolist(), strict=True)
         )
@@ -88,14 +77,8 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
 
 def question_slider(positions: int = 6) -> widgets.VBox:
     """Turn the question that tokens on a circle ask: W_q is a rotation, W_k leaves the tokens as they are."""
-    span = {"value": 0, "min": -175, "max": 180, "step": STEP}
-    slider = widgets.IntSlider(description="W_q turns by degrees", **span)
-    return explorer(*_questions(positions), slider, widgets.BoundedIntText(description="type", **span))
-
-
-def question_figure(angle: float, positions: int = 6) -> Figure:
-    """Tokens on a circle, the question of the token at position 1, and the weights of all, at one angle."""
-    return at(angle, *_questions(positions))
+    slider = widgets.IntSlider(0, -175, 180, STEP, description="W_q turns by degrees")
+    return explorer(*_questions(positions), slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -136,14 +119,8 @@ def _questions(positions: int) -> tuple[Figure, Show]:
 
 def shares_slider(values: tuple[float, float] = (2.37, -1.14)) -> widgets.VBox:
     """Move the shares in which two heads mix two values, and separate the two values again."""
-    span = {"value": 75, "min": 50, "max": 100, "step": STEP}
-    slider = widgets.IntSlider(description="larger share in per cent", **span)
-    return explorer(*_separation(values), slider, widgets.BoundedIntText(description="type", **span))
-
-
-def shares_figure(percent: float, values: tuple[float, float] = (2.37, -1.14)) -> Figure:
-    """Draw what two heads return of two values at a share, and what can be recovered from that."""
-    return at(percent, *_separation(values))
+    slider = widgets.IntSlider(75, 50, 100, STEP, description="larger share in per cent")
+    return explorer(*_separation(values), slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)

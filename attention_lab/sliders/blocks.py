@@ -6,10 +6,9 @@ pushed through torch's own view and transpose, so the picture shows what torch d
 
 from __future__ import annotations
 
-import html
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import ipywidgets as widgets
 import matplotlib
@@ -17,10 +16,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from traitlets import Unicode
 
-from attention_lab.live_box import LiveBox
 from attention_lab.plots import INK, STYLE, colours
+from attention_lab.sliders.explorer import FIGURE, FigureBox, step_buttons
 
 _BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the gap between two of them
 _NARROWEST = 4  # blocks beside each other: space for the words above and below
@@ -83,8 +81,7 @@ def reshape_figure(step: int, tokens: Sequence[str], *, num_heads: int = 2) -> F
     sizes = len(tokens), num_heads
     right, wrong = right_blocks(step, *sizes), wrong_blocks(step, *sizes)
     inches = (min(13.0, 3.6 + 1.8 * max(_NARROWEST, *sizes)), 1.9 + 0.52 * max(sizes))
-    figure = Figure(inches, dpi=144, layout="constrained")
-    figure.set_facecolor("white")
+    figure = Figure(inches, **FIGURE)
     halves: tuple[Axes, Axes] = figure.subplots(1, 2)
     for ax, way, blocks, name in (
         (halves[0], RIGHT[step], right, "right"),
@@ -174,25 +171,6 @@ def _sentence(
 
 def reshape_slider(tokens: Sequence[str], *, num_heads: int = 2) -> widgets.VBox:
     """Walk the `tokens` (T names) through view, transpose, merge, by slider or by buttons."""
-    slider = widgets.IntSlider(0, min=0, max=LAST_STEP, description="step", layout={"width": "26em"})
-    back = widgets.Button(description="Previous", icon="arrow-left", layout={"width": "9em"})
-    forward = widgets.Button(description="Next", icon="arrow-right", layout={"width": "9em"})
-    picture = widgets.Image(tooltip="The line below says what is shown.", layout={"max_width": "100%"})
-    # Its name for screen readers is the tooltip, which the browser sets where there is a description.
-    picture.add_traits(description=Unicode("").tag(sync=True))
-    summary = widgets.HTML()
-
-    def show(step: int) -> None:
-        figure = reshape_figure(step, tokens, num_heads=num_heads)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png")
-        picture.width, picture.value = str(int(96 * figure.get_figwidth())), buffer.getvalue()
-        words = html.escape(str(figure.get_label()))
-        summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'
-        back.disabled, forward.disabled = step == 0, step == LAST_STEP
-
-    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
-    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
-    slider.observe(lambda change: show(change["new"]), names="value")
-    show(slider.value)
-    return LiveBox([widgets.HBox([slider, back, forward]), picture, summary], [summary])
+    slider = widgets.IntSlider(0, min=0, max=LAST_STEP, description="step")
+    controls = [slider, *step_buttons(slider)]
+    return FigureBox(partial(reshape_figure, tokens=tokens, num_heads=num_heads), slider, controls=controls)

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, explorer, step_buttons
 
 ROWS = ("without a cache", "with a cache")
 INK = "black"
@@ -22,21 +22,7 @@ def cache_stepper(tokens: Sequence[str], *, prompt: int) -> widgets.VBox:
     """Generate the `tokens` behind the first `prompt` of them one by one, by slider or by buttons."""
     figure, show = _generation(tokens, prompt)
     slider = widgets.IntSlider(1, min=1, max=len(tokens) - prompt, description="step")
-    back = widgets.Button(description="Previous", icon="arrow-left")
-    forward = widgets.Button(description="Next", icon="arrow-right")
-
-    def show_and_stop_at_ends(step: float) -> str:
-        back.disabled, forward.disabled = step == slider.min, step == slider.max
-        return show(step)
-
-    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
-    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
-    return explorer(figure, show_and_stop_at_ends, slider, back, forward)
-
-
-def cache_step_figure(step: int, tokens: Sequence[str], *, prompt: int) -> Figure:
-    """The keys of one step, without a cache and with one."""
-    return at(step, *_generation(tokens, prompt))
+    return explorer(figure, show, slider, *step_buttons(slider))
 
 
 def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
@@ -72,8 +58,6 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
 
     def show(value: float) -> str:
         step, sums = int(value), []
-        if not 1 <= step <= len(tokens) - prompt:
-            raise ValueError(f"step must be from 1 to {len(tokens) - prompt}, not {step}.")
         seen = prompt + step - 1
         for place, word in enumerate(words):
             word.set_visible(place <= seen)
@@ -90,7 +74,7 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
                 text.set_bbox(
                     None if label != KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1}
                 )
-            sums.append(sum(keys_of(each, prompt, cached)[1] for each in range(1, step + 1)))
+            sums.append(sum(keys_of(past, prompt, cached)[1] for past in range(1, step + 1)))
             totals[row].set_text(f"{sums[row]} made so far")
         cached_keys, new = keys_of(step, prompt, True)
         return (

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, explorer
 
 ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.012}
 FARTHEST = 60  # the last place of the query on the slider
@@ -20,14 +20,8 @@ FARTHEST = 60  # the last place of the query on the slider
 
 def dials_slider(query: plots.Values, key: plots.Values, *, distance: int) -> widgets.VBox:
     """Move a query `(2,)` and a key `(2,)` through a text, `distance` places apart, a radian a place."""
-    span = {"value": distance, "min": distance, "max": FARTHEST, "step": 1}
-    slider = widgets.IntSlider(description="the query's place", **span)
-    return explorer(*_dials(query, key, distance), slider, widgets.BoundedIntText(description="type", **span))
-
-
-def dials_figure(place: int, query: plots.Values, key: plots.Values, *, distance: int) -> Figure:
-    """The two dials with the query at one place, and the key `distance` places before it."""
-    return at(place, *_dials(query, key, distance))
+    slider = widgets.IntSlider(distance, distance, FARTHEST, description="the query's place")
+    return explorer(*_dials(query, key, distance), slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -49,10 +43,6 @@ def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figur
         hand.set_animated(True)
 
     def show(place: float) -> str:
-        if place < distance:
-            raise ValueError(
-                f"the key is {distance} positions before the query, not at {place - distance:g}."
-            )
         turned = [_turned(arrows[0], place), _turned(arrows[1], place - distance)]
         for hand, arrow in zip(hands, (*turned, *turned), strict=True):
             hand.set_UVC([float(arrow[0])], [float(arrow[1])])

@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, explorer, step_buttons
 
 WAITING = "0.88"
 
@@ -40,28 +40,15 @@ def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int
     orders = itertools.cycle(_orders(len(order)))
     order[:] = next(orders)
     slider = widgets.IntSlider(0, min=0, max=len(order), description="blocks merged")
-    back = widgets.Button(description="Previous", icon="arrow-left")
-    forward = widgets.Button(description="Next", icon="arrow-right")
-    another = widgets.Button(description="Other order", icon="random")
-
-    def show_and_stop_at_ends(step: float) -> str:
-        back.disabled, forward.disabled = step == slider.min, step == slider.max
-        return show(step)
+    another = widgets.Button(description="Other order", icon="random", layout={"width": "9em"})
 
     def begin_again(_: widgets.Button) -> None:
         order[:] = next(orders)
         slider.value = slider.max  # so that it moves, whatever its value was
         slider.value = slider.min
 
-    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
-    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
     another.on_click(begin_again)
-    return explorer(figure, show_and_stop_at_ends, slider, back, forward, another)
-
-
-def merge_figure(step: int, scores: plots.Values, values: plots.Values, *, block_size: int) -> Figure:
-    """The row after so many blocks, merged in their order."""
-    return at(step, *_row(scores, values, block_size, []))
+    return explorer(figure, show, slider, *step_buttons(slider), another)
 
 
 def _orders(blocks: int) -> list[list[int]]:
@@ -75,7 +62,7 @@ def _row(
     scores: plots.Values, values: plots.Values, block_size: int, order: list[int]
 ) -> tuple[Figure, Show]:
     """The figure, and what brings it to a step; `order` is read each time, and filled if empty."""
-    rows = [torch.as_tensor(each).detach().double() for each in (scores, values)]
+    rows = [torch.as_tensor(row).detach().double() for row in (scores, values)]
     if any(row.dim() != 1 or row.shape != rows[0].shape for row in rows) or not 1 <= block_size < len(
         rows[0]
     ):
@@ -109,8 +96,6 @@ def _row(
 
     def show(value: float) -> str:
         step, merged, sentence = int(value), MergedRow(), "No block is merged yet."
-        if not 0 <= step <= len(blocks):
-            raise ValueError(f"of {len(blocks)} blocks 0 to {len(blocks)} can be merged, not {step}.")
         for number in order[:step]:
             before, merged = merged, merged.and_block(*blocks[number])
             sentence = _in_words(number, before, merged)

@@ -1,13 +1,10 @@
 """Positions as clock hands, as a heatmap of their encoding, and by their dot products.
 
-For each there is a function that returns its Figure, whose label (`figure.get_label()`) says in words
-what it shows, and where it moves a thin widget round it. The encoding itself is the caller's.
+The encoding itself is the caller's. A figure's label (`figure.get_label()`) says in words what it shows.
 """
 
 from __future__ import annotations
 
-import html
-import io
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,10 +16,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
-from traitlets import Unicode
 
-from attention_lab.live_box import LiveBox
 from attention_lab.plots import ACCENT, INK, PALE, STYLE
+from attention_lab.sliders.explorer import FigureBox
 
 LARGEST_WIDTH, LONGEST = 128, 128
 # Ever lighter from -1 to 1, so that no two values look alike when printed in grey.
@@ -70,7 +66,7 @@ def _draw_clock(ax: Axes, x: float, y: float) -> None:
 def clock_slider(speeds: Sequence[float], *, last: int = 127) -> widgets.VBox:
     """Walk from position 0 to `last` and watch the hands of the clocks with these `speeds`."""
     slider = widgets.IntSlider(0, min=0, max=last, description="position")
-    return _explorer(lambda position: clock_figure(position, speeds), slider)
+    return FigureBox(lambda position: clock_figure(position, speeds), slider)
 
 
 @matplotlib.rc_context(STYLE)
@@ -113,7 +109,7 @@ def encoding_slider(encode: Encode, *, width: int = 64, length: int = 64) -> wid
     """Change width and length of the table that `encode(max_len, embed_dim)` returns, `(max_len, E)`."""
     wide = widgets.IntSlider(width, min=2, max=LARGEST_WIDTH, description="width E")
     long = widgets.IntSlider(length, min=2, max=LONGEST, description="length T")
-    return _explorer(lambda embed_dim, max_len: encoding_figure(encode(max_len, embed_dim)), wide, long)
+    return FigureBox(lambda embed_dim, max_len: encoding_figure(encode(max_len, embed_dim)), wide, long)
 
 
 @matplotlib.rc_context(STYLE)
@@ -149,27 +145,3 @@ def _table(function: str, encoding: torch.Tensor) -> torch.Tensor:
         advice = ": take encoding[0]" if table.ndim == 3 else ""
         raise ValueError(f"{function} draws one table of shape (T, E), not {tuple(table.shape)}{advice}.")
     return table
-
-
-def _explorer(draw: Callable[..., Figure], *sliders: widgets.IntSlider) -> widgets.VBox:
-    """Sliders, the figure that `draw` makes of their values, and the figure in words."""
-    for slider in sliders:
-        slider.style.description_width, slider.layout.width = "initial", "26em"
-    picture = widgets.Image(tooltip="The line below says what is shown.", layout={"max_width": "100%"})
-    # Its name for screen readers is the tooltip, which the browser sets where there is a description.
-    picture.add_traits(description=Unicode("").tag(sync=True))
-    summary = widgets.HTML()
-
-    def show(_change: object = None) -> None:
-        figure = draw(*(slider.value for slider in sliders))
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png")
-        plt.close(figure)  # or the notebook would show it a second time
-        picture.width, picture.value = str(int(96 * figure.get_figwidth())), buffer.getvalue()
-        words = html.escape(str(figure.get_label()))
-        summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'
-
-    for slider in sliders:
-        slider.observe(show, names="value")
-    show()
-    return LiveBox([widgets.HBox(list(sliders)), picture, summary], [summary])

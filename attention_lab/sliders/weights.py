@@ -1,8 +1,4 @@
-"""The course's sliders: sharpening, key width, and a walk through a mask.
-
-For each there is a function that returns its Figure, whose label (`figure.get_label()`) says in words
-what it shows, and a thin widget round it, see `attention_lab.sliders.explorer`.
-"""
+"""The sliders of attention weights: sharpening, key width, and a walk through a mask."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ import torch
 from matplotlib.figure import Figure, SubFigure
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, explorer, move_bars, step_buttons
 
 LARGEST_FACTOR = 24.0
 LARGEST_WIDTH = 512
@@ -50,15 +46,8 @@ def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
 
 def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
     """Move a factor from 1 (plain softmax) to 24 over the scores `(T_k,)` of one query."""
-    span = {"value": 1.0, "min": 1.0, "max": LARGEST_FACTOR, "step": 0.5}
-    slider = widgets.FloatSlider(description="sharpening factor", **span)
-    exact = widgets.BoundedFloatText(description="type factor", **span)
-    return explorer(*_sharpening(scores, labels), slider, exact)
-
-
-def sharpening_figure(scores: plots.Values, factor: float, *, labels: Sequence[str] | None = None) -> Figure:
-    """Bars of `softmax(factor · scores)` for the scores `(T_k,)`, with entropy and largest gradient."""
-    return at(factor, *_sharpening(scores, labels))
+    slider = widgets.FloatSlider(1.0, min=1.0, max=LARGEST_FACTOR, step=0.5, description="sharpening factor")
+    return explorer(*_sharpening(scores, labels), slider, exact="type factor")
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -80,14 +69,8 @@ def _sharpening(scores: plots.Values, labels: Sequence[str] | None) -> tuple[Fig
 
 def width_slider(*, seed: int = 0) -> widgets.VBox:
     """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
-    span = {"value": 64, "min": 1, "max": LARGEST_WIDTH}
-    slider = widgets.IntSlider(description="key width d_k", **span)
-    return explorer(*_width(seed), slider, widgets.BoundedIntText(description="type d_k", **span))
-
-
-def width_figure(d_k: int, *, seed: int = 0) -> Figure:
-    """The weights of one random query without and with 1/√d_k, side by side."""
-    return at(d_k, *_width(seed))
+    slider = widgets.IntSlider(64, min=1, max=LARGEST_WIDTH, description="key width d_k")
+    return explorer(*_width(seed), slider, exact="type d_k")
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -101,8 +84,6 @@ def _width(seed: int) -> tuple[Figure, Show]:
     plain, scaled = (_weights_panel(half, _KEYS, None) for half in halves)
 
     def show(d_k: int) -> str:
-        if not 1 <= d_k <= LARGEST_WIDTH:
-            raise ValueError(f"d_k must be from 1 to {LARGEST_WIDTH}, not {d_k}.")
         products = keys[:, :d_k] @ query[:d_k]  # (T_k,)
         sentences = [f"Key width {d_k}."]
         unscaled = (plain, "Unscaled: softmax(q·k)", products)
@@ -120,21 +101,7 @@ def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
     """Walk through the queries of a mask `(T_q, T_k)`, `True` = may attend, by slider or by buttons."""
     figure, show = _mask_walk(mask, tokens)
     slider = widgets.IntSlider(0, min=0, max=len(mask) - 1, description="query")
-    back = widgets.Button(description="Previous", icon="arrow-left")
-    forward = widgets.Button(description="Next", icon="arrow-right")
-
-    def show_and_stop_at_ends(row: int) -> str:
-        back.disabled, forward.disabled = row == slider.min, row == slider.max
-        return show(row)
-
-    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
-    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
-    return explorer(figure, show_and_stop_at_ends, slider, back, forward)
-
-
-def mask_step_figure(mask: plots.Values, row: int, *, tokens: Sequence[str]) -> Figure:
-    """The mask `(T_q, T_k)`, `True` = may attend, with the row of one query framed."""
-    return at(row, *_mask_walk(mask, tokens))
+    return explorer(figure, show, slider, *step_buttons(slider))
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -158,8 +125,6 @@ def _mask_walk(mask: plots.Values, tokens: Sequence[str]) -> tuple[Figure, Show]
 def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
     """Which keys one query of the mask `(T_q, T_k)` may attend to."""
     rows, columns = mask.shape
-    if not 0 <= row < rows:
-        raise ValueError(f"row must be one of the mask's queries, 0 to {rows - 1}, not {row}.")
     twice = {token for token in tokens if list(tokens).count(token) > 1}
     names = [f"'{token}'" + (f" at {place}" if token in twice else "") for place, token in enumerate(tokens)]
     # A mask of one row broadcasts: it says the same of every query.
@@ -186,11 +151,7 @@ def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str]
 
     def show(weights: torch.Tensor, title: str) -> str:
         above.title.set_text(title)
-        for place, weight in enumerate(weights.tolist()):
-            above.containers[0][place].set_height(weight)
-            if above.texts:  # many bars carry no numbers
-                above.texts[place].set_text(plots.number_text(weight))
-                above.texts[place].xy = (place, weight)
+        move_bars(above, weights)
         readings = _readings(weights)
         for level, text, (share, words) in zip(levels, texts, readings, strict=True):
             level.set_width(share)

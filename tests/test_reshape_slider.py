@@ -1,6 +1,5 @@
 """The blocks are where torch puts them, on the right way and on the wrong one, and read in grey."""
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.colors import to_rgb
@@ -10,7 +9,6 @@ from attention_lab.sliders.blocks import (
     RIGHT,
     WRONG,
     reshape_figure,
-    reshape_slider,
     right_blocks,
     wrong_blocks,
 )
@@ -18,14 +16,6 @@ from attention_lab.sliders.blocks import (
 TOKENS = ["I", "am", "learning", "this"]
 SIZES = [(4, 2), (3, 2), (5, 3), (2, 4), (1, 1), (1, 3), (4, 1)]
 STEPS = range(LAST_STEP + 1)
-PNG = b"\x89PNG"
-
-
-@pytest.fixture(autouse=True)
-def pyplot_knows_no_figure():
-    open_before = plt.get_fignums()
-    yield
-    assert plt.get_fignums() == open_before
 
 
 def real_tensor(length, num_heads, width=3):
@@ -62,11 +52,6 @@ def test_the_wrong_way_is_what_view_alone_makes(length, num_heads):
 def test_only_the_transpose_after_attention_leaves_memory_in_another_order():
     assert [right_blocks(step, 4, 2).is_contiguous() for step in STEPS] == [True, True, False, False, True]
     assert all(wrong_blocks(step, 4, 2).is_contiguous() for step in STEPS)
-
-
-def test_head_0_of_the_wrong_way_gets_the_first_tokens_whole():
-    assert wrong_blocks(1, 4, 2)[0].tolist() == [0, 1, 2, 3]  # I and am, both heads of each
-    assert right_blocks(2, 4, 2)[0].tolist() == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -146,24 +131,3 @@ def test_the_label_says_in_words_what_is_shown():
 def test_what_cannot_be_drawn_is_refused(step, tokens, heads):
     with pytest.raises(ValueError, match="from 0 to 4|a token and a head"):
         reshape_figure(step, tokens, num_heads=heads)
-
-
-def test_the_slider_and_its_buttons_walk_through_all_steps():
-    widget = reshape_slider(TOKENS)
-    (slider, back, forward), picture, summary = widget.children[0].children, *widget.children[1:]
-    assert (slider.min, slider.max, slider.value) == (0, LAST_STEP, 0)
-    assert back.disabled and not forward.disabled
-    seen = {bytes(picture.value)}
-    for step in STEPS[1:]:
-        forward.click()
-        assert slider.value == step and f"Step {step} of" in summary.value
-        seen.add(bytes(picture.value))
-    assert forward.disabled and not back.disabled
-    assert len(seen) == len(STEPS) and all(image.startswith(PNG) for image in seen)
-    back.click()
-    assert slider.value == LAST_STEP - 1
-
-
-def test_a_token_that_looks_like_markup_stays_text():
-    summary = reshape_slider(["<b>", "$x$"]).children[2]
-    assert "<b>" not in summary.value and "&lt;b&gt;" in summary.value
