@@ -1,4 +1,4 @@
-"""What lies beside a notebook, or in its place."""
+"""Files beside a notebook, or in its place."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is left behind for the next notebook."""
+"""Attacks by what is left behind for the next notebook."""
 
 from attack import Attack, wrong
 
