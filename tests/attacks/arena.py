@@ -1,4 +1,4 @@
-"""Where attacks are tried: a tiny course on this machine, graded in one process as a class would be."""
+"""The arena in which attacks are tried: a tiny course on this machine, graded in one process as a class would be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attack is: one class in `cases`, tried in the arena beside the right and the wrong control."""
+"""Attacks: each is one class in `cases`, tried in the arena beside the right and the wrong control."""
 
 from __future__ import annotations
 
