@@ -1,4 +1,4 @@
-"""The arena in which attacks are tried: a tiny course on this machine, graded in one process as a class would be."""
+"""The arena of the attacks: a tiny course on this machine, graded in one process as a class would be."""
 
 from __future__ import annotations
 

@@ -81,6 +81,7 @@ class Attack:
     files: Mapping[str, bytes] = {}  # further files beside the notebook
     limits: Mapping[str, float] = {}  # other limits than the arena's
     proof = ""  # a pattern in what the attack shows: one that did nothing was not withstood
+    withstood = ""  # a part of what it shows where it found or did nothing
     reason = ""  # a part of what the student is told of the first exercise
     next_looks: str | None = None  # code at the beginning of the next notebook, to look for what was left
     nothing_left = NOTHING_LEFT  # what it shows where it finds nothing
@@ -128,6 +129,8 @@ class Attack:
         shown = arena.shown(self.name)
         if not re.search(self.proof, shown):
             return f"it did nothing: {shown[:500]}"
+        if self.withstood not in shown:
+            return shown[:1000]
         reason = arena.graded.reason(self.name, "double")
         if self.reason not in reason:
             return f"it is said to be {reason}"

@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import psutil
 import pytest
@@ -47,11 +46,6 @@ def the_interpreter() -> psutil.Process:
         # The oldest: a kernel whose supervisor has just ended is the sandbox's for a moment.
         process = min(process.children(), key=psutil.Process.create_time)
     return process
-
-
-def test_it_has_one_thread_when_kernels_are_forked_from_it(start, tmp_path):
-    with start(tmp_path):
-        assert the_interpreter().num_threads() == 1
 
 
 def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
@@ -181,14 +175,3 @@ def test_kernels_end_with_it(start, tmp_path):
         os.kill(current_fork_server(MODULES)._process.pid, signal.SIGKILL)
         psutil.wait_procs([process], timeout=10)
         assert not process.is_running()
-
-
-def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
-    def broken(sockets: Path, requests: int, modules: object, exposed_modules: object) -> list[str]:
-        return ["sh", "-c", "echo first >&2; echo 'no such library' >&2; exit 1"]
-
-    monkeypatch.setattr(server_module.bubblewrap, "command", broken)
-    interpreter = ForkServer(())
-    with pytest.raises(SandboxError, match=r"^The sandbox did not start: no such library\.$"):
-        interpreter.fork(replace(PATIENT, startup=1), {})
-    interpreter.close()

@@ -55,7 +55,6 @@ class BrokenWires(Attack):
     double = r"""
 import os, socket, stat, threading
 
-DAILY = "closes_the_wires"
 def connections():
     for number in range(3, 400):
         try:
@@ -89,8 +88,7 @@ def biggest(x):
     while True:
         write(1)
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class SocketsFolder(Attack):

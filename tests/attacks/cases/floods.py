@@ -26,8 +26,7 @@ def biggest(x):
         display(picture, raw=True)
         shown.update(picture, raw=True)
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
     def harm(self, arena):
         size = (arena.root / "autograded" / self.name / "01_tiny" / "tiny.ipynb").stat().st_size
@@ -168,8 +167,7 @@ def biggest(x):
     while True:
         pass
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class UncountedBytes(Attack):
@@ -222,5 +220,4 @@ def biggest(x):
         way(x)
     return x.min()
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""

@@ -133,8 +133,7 @@ def biggest(x):
 show()
 Shown("2 points")
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
     def harm(self, arena):
         for cell in arena.graded.notebook(self.name).cells:

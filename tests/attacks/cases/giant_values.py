@@ -24,8 +24,7 @@ def double(x):
     return kinds[turn[0] % len(kinds)]()
 row_sums = biggest = double
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class GiantErrors(Attack):
@@ -50,8 +49,7 @@ class Unspeakable(Exception):
     __repr__ = __str__
 raise Unspeakable()
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class OneThingManyTimes(Attack):
@@ -157,5 +155,4 @@ def row_sums(x):
 def biggest(x):
     raise type(bad[4:9].strip("\x00") or "E", (Exception,), {})(bad)
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""

@@ -151,8 +151,7 @@ def double(x):
     def submission(self, arena):
         return wrong(double=self.WRITE.replace("{root}", str(arena.root)))
 
-    def harm(self, arena):
-        return "" if "opened []" in arena.shown(self.name) else arena.shown(self.name)[:300]
+    withstood = "opened []"
 
 
 class ShellCommands(Attack):

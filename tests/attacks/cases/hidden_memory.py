@@ -84,9 +84,7 @@ print("tried", len(places), "wrote", wrote)
 def double(x):
     return x
 """
-
-    def harm(self, arena):
-        return "" if "wrote []" in arena.shown(self.name) else arena.shown(self.name)[:1000]
+    withstood = "wrote []"
 
 
 class WholeMemory(Attack):
@@ -169,5 +167,4 @@ print("found", found)
     def submission(self, arena):
         return wrong(double=self.LOOK + "def double(x):\n    return x")
 
-    def harm(self, arena):
-        return "" if "found []" in arena.shown(self.name) else arena.shown(self.name)[:1000]
+    withstood = "found []"

@@ -41,8 +41,7 @@ def biggest(x):
     os.kill(0, signal.SIGTERM)
     os._exit(9)
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class OverflowsTheStack(Attack):
@@ -52,7 +51,6 @@ class OverflowsTheStack(Attack):
     double = """
 import sys
 
-DAILY = "exits"
 sys.setrecursionlimit(10**9)
 class Endless:
     def __repr__(self): return repr(self)
@@ -74,7 +72,6 @@ class DiesWhenRunAgain(Attack):
     CELL = """
 import os, time
 
-DAILY = "kills_itself"
 if time.time() > {until}:
     os._exit(1)
 print("first time")

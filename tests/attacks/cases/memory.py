@@ -20,8 +20,7 @@ def biggest(x):
     while True:
         kept.extend([[None] * 10**5 for _ in range(10)])
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class MemoryOfManyProcesses(Attack):

@@ -134,8 +134,7 @@ print("done", [entry for entry in done if "/dev/null" not in entry])
     def submission(self, arena):
         return wrong(double=self.TRY + "def double(x):\n    return x")
 
-    def harm(self, arena):
-        return "" if "done []" in arena.shown(self.name) else arena.shown(self.name)[:1000]
+    withstood = "done []"
 
 
 class NeighboursNetwork(Attack):
@@ -185,6 +184,4 @@ with socket.create_server(("127.0.0.1", 0)) as own:  # while a network of its ow
     socket.create_connection(own.getsockname()).close()
 print("of another:", found)
 """
-
-    def harm(self, arena):
-        return "" if "reached [] saw []" in arena.shown(self.name) else arena.shown(self.name)[:300]
+    withstood = "reached [] saw []"

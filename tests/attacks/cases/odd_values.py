@@ -31,8 +31,7 @@ def row_sums(x):
 def biggest(x):
     return next(kinds)
 """
-    row_sums = ""
-    biggest = ""
+    row_sums = biggest = ""
 
 
 class RefusesEverything(Attack):

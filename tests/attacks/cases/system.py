@@ -108,8 +108,7 @@ def double(x):
                 lines.append(f"attempt_in_child({name!r}, lambda: libc.syscall({number}, {arguments}))\n")
         return wrong(double=self.CALL + "".join(lines) + self.TELL)
 
-    def harm(self, arena):
-        return "" if "got []" in arena.shown(self.name) else arena.shown(self.name)[:1000]
+    withstood = "got []"
 
 
 class NewNamespaces(Attack):
@@ -154,9 +153,7 @@ print("knocked; done", done)
 def double(x):
     return x
 """
-
-    def harm(self, arena):
-        return "" if "done []" in arena.shown(self.name) else arena.shown(self.name)[:500]
+    withstood = "done []"
 
 
 class CallsHome(Attack):
