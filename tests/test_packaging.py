@@ -46,9 +46,9 @@ POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "term
 GRADER = tomllib.loads((ROOT / "nbjudge/pyproject.toml").read_text())["project"]
 GRADERS = sorted(ROOT.glob("nbjudge/src/**/*.py"))
 # Declared for what they do on the machine, not for an import of ours.
-PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}
+PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel", "orjson"}
 NAMED_ONLY = {"myst-nb", "furo", "sphinx-design"}  # Sphinx is told of these by name
-# The grader imports them only where a lesson or its checks have: see `rehearsal.py` and `values`.
+# The grader imports them only where a lesson or its checks have: see `fork_server.py` and `values`.
 LESSONS_OWN = {"matplotlib", "numpy", "pandas"}
 
 

@@ -37,7 +37,7 @@ USED = {
     # Counts products. The public mode that does so imports torch's compiler, half a second in each kernel.
     "torch.utils._python_dispatch.TorchDispatchMode": "torch/memory.py",
     # Imported ahead, as torch imports it later, inside a notebook's time.
-    "torch._subclasses.schema_check_mode": "sandbox/inside/rehearsal.py",
+    "torch._subclasses.schema_check_mode": "sandbox/inside/fork_server.py",
     # nbconvert makes folders there, and says nothing of a full disk.
     "nbconvert.writers.files.FilesWriter._makedir": "nbgrader_hooks/hooks.py",
 }

@@ -23,8 +23,8 @@ from nbjudge.sandbox.inside.cut_outputs import (
     SHOWABLE,
     SHOWING,
     CellOutputs,
+    is_modest,
 )
-from nbjudge.sandbox.inside.pictures import is_modest
 
 CAPACITY = 2**20
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

@@ -17,7 +17,7 @@ import attention_lab
 import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server_client import close_fork_server
-from nbjudge.sandbox.inside.own_proc import OTHERS
+from nbjudge.sandbox.inside.kernel import OTHERS
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ from nbjudge.calls import Answer, answers_of
 from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.probe.threads import ANOTHER_THREAD
+from nbjudge.probe.watching import ANOTHER_THREAD
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack
 

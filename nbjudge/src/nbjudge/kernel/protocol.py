@@ -26,7 +26,7 @@ from nbjudge.values import packing
 
 # The modules of the probe. They are sent as one program, without their imports of each other.
 PARTS = [f"nbjudge.values.{name}" for name in ("kinds", "packing", "tables")]
-_OF_THE_PROBE = "kernel_state watching threads building respond"
+_OF_THE_PROBE = "kernel_state watching building respond"
 PARTS += [f"nbjudge.probe.{name}" for name in _OF_THE_PROBE.split()]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}

@@ -21,8 +21,7 @@ from typing import Any
 
 from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
-from nbjudge.probe.threads import ANOTHER_THREAD, OtherThreads
-from nbjudge.probe.watching import Recording, WatchedCalls
+from nbjudge.probe.watching import ANOTHER_THREAD, OtherThreads, Recording, WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values, type_names
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 

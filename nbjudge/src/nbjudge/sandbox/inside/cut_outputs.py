@@ -4,11 +4,12 @@ No HTML, script, widget or metadata of a student's is kept, and nothing of an ou
 is handed on are lists, dicts and texts in the form of a notebook's outputs.
 """
 
+import base64
+import binascii
 import re
+import struct
 from itertools import islice
 from typing import Any
-
-from .pictures import is_modest
 
 PICTURES = ("image/png", "image/jpeg")
 SHOWABLE = ("text/plain", *PICTURES)
@@ -23,6 +24,15 @@ CODE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~])?")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 CUT = "\n… (the rest is left out)\n"
 SHOWING = ("stream", "display_data", "execute_result", "error", "update_display_data")
+# A picture of a few kilobytes can hold billions of points, more than a browser has memory for.
+MOST_POINTS = 50_000_000  # of one picture
+LONGEST_SIDE = 30_000
+PNG_BEGINS = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+JPEG_BEGINS = b"\xff\xd8\xff"
+# The markers that begin a frame, whose size follows; the others of this range are tables.
+JPEG_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD8)}
+MOST_SEGMENTS = 1_000
 
 Output = dict[str, Any]
 
@@ -173,3 +183,37 @@ def _one_text(output: Output) -> Output:
         return output
     joined = text("".join(output["pieces"]))
     return {key: value for key, value in output.items() if key != "pieces"} | {"text": joined}
+
+
+def is_modest(encoded: str) -> bool:
+    """Whether the text is the base64 of a PNG or JPEG picture of modest size."""
+    try:
+        data = base64.b64decode("".join(encoded.split()), validate=True)
+        width, height = _size(data)
+    except (binascii.Error, ValueError, struct.error, IndexError):
+        return False
+    return 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE and width * height <= MOST_POINTS
+
+
+def _size(data: bytes) -> tuple[int, int]:
+    """Width and height, as the picture says. Raises ValueError and the like for what is no picture."""
+    if data.startswith(PNG_BEGINS):
+        width, height = struct.unpack(">II", data[len(PNG_BEGINS) : len(PNG_BEGINS) + 8])
+        return width, height
+    if not data.startswith(JPEG_BEGINS):
+        raise ValueError("no picture of a kind that is shown")
+    place = 2
+    for _ in range(MOST_SEGMENTS):
+        if data[place] != 0xFF:
+            raise ValueError("broken off")
+        marker = data[place + 1]
+        if marker == 0xFF:  # filling
+            place += 1
+        elif marker in JPEG_FRAMES:
+            height, width = struct.unpack(">HH", data[place + 5 : place + 9])
+            return width, height
+        elif marker in WITHOUT_LENGTH:
+            place += 2
+        else:
+            place += 2 + int(struct.unpack(">H", data[place + 2 : place + 4])[0])
+    raise ValueError("it does not say how large it is")

@@ -9,15 +9,14 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
 from .filter import install_seccomp_filter
-from .loopback import limit_buffers
 from .memory_use import sizes_in
 from .messages import KernelLimits, KernelRequest, Report
-from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
 # The system also counts the fork server, supervisors and the threads of the next kernel.
 OTHER_PROCESSES = 32
@@ -27,6 +26,18 @@ LOCKED_MEMORY = 64 * 2**10  # bytes
 PENDING_SIGNALS = 1000
 LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of its traceback
 UNUSUAL_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvx\n]""")  # one that Python may warn about when it parses it
+
+# The switches of the machine in /proc.
+SWITCHES = ("sys", "sysrq-trigger", "irq", "bus")
+# The grader's keys, and what is in the machine's memory. Where the grader runs as root, its user is
+# the machine's root inside, too, if one without privileges; and these files ask for the user.
+OTHERS = (
+    *("keys", "key-users", "kmsg", "kcore", "kallsyms", "iomem", "ioports"),
+    *("kpagecgroup", "kpagecount", "kpageflags", "pagetypeinfo", "slabinfo", "vmallocinfo"),
+    *("latency_stats", "sched_debug", "timer_list", "timer_stats"),
+)
+# The least, the usual and the most that a connection's buffers hold: as much as other sockets'.
+_BUFFERS = {"tcp_rmem": "4096 131072 212992", "tcp_wmem": "4096 16384 212992"}
 
 
 def become_kernel(grader: socket.socket, request: KernelRequest) -> NoReturn:
@@ -55,6 +66,32 @@ def become_kernel(grader: socket.socket, request: KernelRequest) -> NoReturn:
         traceback.print_exc(file=sys.__stderr__)
         os._exit(1)
     os._exit(0)
+
+
+def mount_own_proc() -> None:
+    """Show this process's namespace in /proc, whose switches can still be set."""
+    system.mount("proc", "/proc", "proc", system.NO_SET_UID | system.NO_DEVICES)
+
+
+def cover_what_is_not_its_own() -> None:
+    """Make the machine's switches read-only and everybody else's files empty."""
+    flags = system.BIND | system.NO_SET_UID | system.NO_DEVICES
+    for place in _there(SWITCHES):
+        system.mount(place, place, flags=system.BIND)
+        system.mount("none", place, flags=flags | system.REMOUNT | system.READ_ONLY)
+    for place in _there(OTHERS):
+        system.mount(os.devnull, place, flags=system.BIND)
+
+
+def _there(names: tuple[str, ...]) -> list[str]:
+    return [place for name in names if os.path.exists(place := f"/proc/{name}")]
+
+
+def limit_buffers() -> None:
+    """Keep the buffers of connections small, because they are not counted. Needs a writable /proc/sys."""
+    for name, sizes in _BUFFERS.items():
+        with suppress(OSError):  # an old system, which has them for all networks together
+            Path(f"/proc/sys/net/ipv4/{name}").write_text(sizes)
 
 
 def set_resource_limits(limits: KernelLimits) -> None:
