@@ -15,7 +15,7 @@ def read(text):
     return tokens, torch.tensor([share, 1 - share]), weights
 
 
-def test_the_figure_shows_probabilities_and_weights_and_says_so():
+def test_the_figure_shows_probabilities_and_weights():
     figure = headline_figure(read, NAMES, "shares fell sharply")
     bars, grid = figure.axes[:2]
     assert [bar.get_width() for bar in bars.containers[0]] == pytest.approx([1.0, 0.0])
@@ -23,7 +23,7 @@ def test_the_figure_shows_probabilities_and_weights_and_says_so():
     assert "goes to business (1.00). Most looked at: sharply" in figure.get_label()
 
 
-def test_examples_can_be_walked_through_and_another_typed():
+def test_a_headline_is_chosen_or_typed():
     widget = headline_box(read, NAMES, ["up", "shares fell"])
     slider, line = widget.children[0].children
     assert "sports (0.80)" in widget.children[2].value

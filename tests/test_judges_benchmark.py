@@ -39,7 +39,7 @@ def test_the_published_answers_are_complete(path):
         compile(answer.code, answer.id, "exec")
 
 
-def test_a_module_that_defines_a_name_of_the_set_up_cell_does_not_replace_it(path):
+def test_a_module_replaces_no_name_of_the_set_up(path):
     """Lesson 12's module defines ten attention functions called A to K, and answers call `F.softmax`."""
     from answers import course, standalone
 
@@ -60,7 +60,7 @@ def test_shared_answers_are_found_once(path):
     assert "0::2" not in found["rotate_halves/mistake/mirrored"]
 
 
-def test_an_answer_that_is_not_what_its_kind_says_fails_the_build(answer):
+def test_an_answer_of_another_kind_fails_the_build(answer):
     from dataclasses import replace
 
     from build import accept
@@ -100,7 +100,7 @@ def test_a_child_gives_a_result_or_says_why_not(path):
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_a_child_computes_after_its_parent_has_used_threads(path):
+def test_a_child_computes_after_its_parents_threads(path):
     program = f"""
 import sys
 sys.path[:0] = {sys.path!r}
@@ -116,7 +116,7 @@ print(run_in_child(lambda: float(large.exp().sum()), seconds=20) > 0)
     assert run.stdout == "True\n", run.stderr
 
 
-def test_a_sample_counts_each_kind_and_is_the_same_every_time(answer):
+def test_a_sample_is_the_same_every_time(answer):
     """A run that is stopped has some of each kind, and then mutations."""
     from dataclasses import replace
 
@@ -130,7 +130,7 @@ def test_a_sample_counts_each_kind_and_is_the_same_every_time(answer):
     assert sample([answer, *many], 2) == sample([answer, *many], 2)
 
 
-def test_mutations_change_the_reference_and_nothing_else(answer):
+def test_mutations_change_only_the_reference(answer):
     pytest.importorskip("mutmut")
     from dataclasses import replace
 
@@ -142,7 +142,7 @@ def test_mutations_change_the_reference_and_nothing_else(answer):
     assert not mutations_of(answer, 0)
 
 
-def test_names_are_drawn_and_counted_in_a_folder_of_ones_own(path, tmp_path, capsys):
+def test_names_are_drawn_and_counted(path, tmp_path, capsys):
     from names import count, write_sheet
 
     opinions = tmp_path / "my.jsonl"
@@ -255,7 +255,7 @@ def test_a_translation_that_does_not_fit_is_an_error(path, suite, translation, o
         PytestJudge(suite, translation)
 
 
-def test_an_exercise_whose_files_are_missing_is_left_out(path, suite, translation):
+def test_an_exercise_without_its_files_is_left_out(path, suite, translation):
     """A test that cannot read its file fails, and would count as a refusal."""
     from judge_pytest import PytestJudge
 
@@ -320,9 +320,7 @@ def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, se
         (["--judges", "{own_judge}", "{own_judge}"], "Two judges have the same name"),
     ],
 )
-def test_wrong_options_are_one_sentence_and_write_nothing(
-    path, own_judge, monkeypatch, capsys, tmp_path, options, sentence
-):
+def test_wrong_options_write_nothing(path, own_judge, monkeypatch, capsys, tmp_path, options, sentence):
     from run import main
 
     misspelt = tmp_path / "misspelt.py"
@@ -339,7 +337,7 @@ def test_wrong_options_are_one_sentence_and_write_nothing(
     assert not results.exists() and not picture.exists()
 
 
-def test_the_wrong_verdicts_that_are_printed_begin_with_refused_right_answers(answer, path, tmp_path):
+def test_refused_right_answers_are_printed_first(answer, path, tmp_path):
     from dataclasses import replace
 
     from judging import Judged, Opinion
@@ -362,7 +360,7 @@ def test_the_wrong_verdicts_that_are_printed_begin_with_refused_right_answers(an
     assert list_wrong_verdicts("own judge", right, tmp_path) == ["own judge: 0 of 1 verdicts are wrong."]
 
 
-def test_the_answers_of_several_files_are_put_to_the_judges(answer, own_judge, monkeypatch, tmp_path):
+def test_answers_of_several_files_are_judged(answer, own_judge, monkeypatch, tmp_path):
     from dataclasses import replace
 
     import run
@@ -382,7 +380,7 @@ def test_the_answers_of_several_files_are_put_to_the_judges(answer, own_judge, m
         assert row[column] == {"judged": 1, "rightly": 1, "left out": 0}, column
 
 
-def test_a_run_without_time_left_counts_the_opinions_that_it_has(path, own_judge, monkeypatch, tmp_path):
+def test_a_run_without_time_counts_what_it_has(path, own_judge, monkeypatch, tmp_path):
     import run
 
     output = tmp_path / "my.json"

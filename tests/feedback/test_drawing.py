@@ -88,7 +88,7 @@ def drawn_page():
     return page(*cells)
 
 
-def test_no_formula_changes_a_pixel_outside_of_its_cell(browser, tmp_path):
+def test_no_formula_is_drawn_outside_of_its_cell(browser, tmp_path):
     shown = opened(browser, drawn_page(), tmp_path, 1000)
     assert shown.locator(".own.prose math").count() >= 5
     assert changed_outside(shown) == 0

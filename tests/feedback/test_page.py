@@ -81,7 +81,7 @@ def table(html):
     return [Seen("<tr" + row).text for row in rows]
 
 
-def test_the_table_has_the_points_and_one_sentence_of_each_exercise_and_a_link_to_it():
+def test_the_table_has_points_sentences_and_links():
     html = page(
         text("# Lesson\n\n## Exercise 1 · `softmax`"),
         answer("softmax"),
@@ -95,7 +95,7 @@ def test_the_table_has_the_points_and_one_sentence_of_each_exercise_and_a_link_t
     assert "<title>Lesson: 5 of 7 points</title>" in html
 
 
-def test_a_verdict_shows_every_finding_the_own_numbers_and_the_groups_with_their_points():
+def test_a_verdict_shows_findings_and_groups():
     (panel,) = sections(page(answer("softmax"), judged(half_right(), printed("a print of mine"))))
     assert "softmax: 1 of 3 points" in panel
     for expected in (
@@ -116,7 +116,7 @@ def test_points_given_by_hand_are_said_to_be():
     assert "by hand" not in page(judged(half_right()))
 
 
-def test_a_written_answer_shows_its_comment_its_mark_scheme_and_whether_it_is_marked():
+def test_a_written_answer_shows_its_marking():
     scheme = "### BEGIN MARK SCHEME\n- 1 point for the reason\n### END MARK SCHEME"
     question = f"## Question · why?\n\n{scheme}\n\nSay it."
     marks = {"grade": True, "solution": True, "points": 3}
@@ -138,7 +138,7 @@ def test_a_written_answer_shows_its_comment_its_mark_scheme_and_whether_it_is_ma
     assert "MARK SCHEME" not in html
 
 
-def test_a_late_penalty_and_a_word_of_the_grader_are_on_top():
+def test_penalty_and_graders_note_are_on_top():
     html = page(
         judged(half_right()),
         about=ABOUT | {"late_penalty": 1.5},
@@ -148,7 +148,8 @@ def test_a_late_penalty_and_a_word_of_the_grader_are_on_top():
     assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(html).text
 
 
-def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_students_own():
+def test_what_is_new_to_the_student_is_not_folded():
+    """Nor is what was asked, and what stopped."""
     stopped = nbformat.v4.new_output(
         "error", ename="E", evalue="v", traceback=["\x1b[31mTraceback\x1b[0m", "E: v"]
     )
@@ -178,7 +179,7 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
 
 
 @pytest.mark.parametrize("ends", ["### END HIDDEN TESTS\n", ""])
-def test_hidden_tests_of_a_course_without_checks_are_cut_out_with_the_lines_of_their_errors(ends):
+def test_hidden_tests_and_their_errors_are_cut_out(ends):
     source = f"assert seen()\n### BEGIN HIDDEN TESTS\nassert {SECRET} == 1\n{ends}"
     lines = ["Traceback", f"----> 3 assert {SECRET} == 1", "AssertionError: one was asked for"]
     failed = nbformat.v4.new_output(
@@ -258,7 +259,7 @@ def test_generated_ids_give_way_to_headings():
     assert names == ["Check `f`", "Week 1", "1. Means", "1. Means (2)", "by_name"]
 
 
-def test_another_marking_of_hidden_tests_is_known_from_the_configuration():
+def test_the_course_may_mark_hidden_tests_otherwise():
     config = Config({"ClearHiddenTests": {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}})
     source = f"a = 1\n#< secret\n{SECRET}\n#>\nb = 2"
     html = page(code(source, name="t", grade=True, locked=True, points=1, score=1), config=config)
@@ -266,7 +267,7 @@ def test_another_marking_of_hidden_tests_is_known_from_the_configuration():
 
 
 @pytest.mark.parametrize("attack", ALL)
-def test_nothing_that_a_student_controls_becomes_markup(attack):
+def test_nothing_of_a_student_becomes_markup(attack):
     """`page` itself looks for harm; here it is put wherever a student's words may come to be."""
     data = {
         "text/html": attack,
@@ -299,20 +300,20 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
     assert "ran" in html or "stranger" in html  # it is there to read
 
 
-def test_a_verdict_that_another_version_wrote_is_passed_over():
+def test_another_versions_verdict_is_passed_over():
     cell = judged(half_right())
     cell.metadata["nbjudge"]["verdict"] = {"exercise": "softmax", "groups": 7}
     assert "softmax: 1 of 3 points" in sections(page(cell))[0]
 
 
-def test_what_a_cell_printed_is_shortened_and_a_progress_bar_shows_its_end():
+def test_long_output_and_progress_bars_are_cut():
     html = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
     assert "100% the end" in Seen(html).text and "50%" not in Seen(html).text
     assert "more characters are left out" in html
     assert html.count("y") < 1.2 * LONGEST_TEXT
 
 
-def test_every_colour_of_the_page_has_a_value_for_dark_pages():
+def test_every_colour_has_a_value_for_dark_pages():
     """Colours are variables with two values; pictures are on white, and code has a dark style of its own."""
     style = (TEMPLATES / NAME / "page.css").read_text()
     light, dark = (set(re.findall(r"(--[a-z]+):", line)) for line in style.splitlines()[:2])
@@ -321,7 +322,7 @@ def test_every_colour_of_the_page_has_a_value_for_dark_pages():
     assert [line.split()[0] for line in fixed] == [".panel:target", ".picture", ".highlight", ".highlight"]
 
 
-def test_the_page_may_load_nothing_and_its_style_is_the_only_one():
+def test_the_page_may_load_nothing():
     html = page(judged(half_right()))
     (policy,) = [
         given["content"] for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")

@@ -15,7 +15,8 @@ PIXEL = base64.b64encode(b"no picture, but bytes").decode()
 
 
 @pytest.mark.parametrize("attack", ALL)
-def test_nothing_in_a_text_runs_fetches_or_takes_a_place_of_the_pages_own(attack):
+def test_nothing_in_a_text_does_harm(attack):
+    """It runs and fetches nothing, and takes no place of the page's own."""
     for text in (
         attack,
         f"Some words {attack} and more.",
@@ -61,7 +62,7 @@ def test_markdown_is_shown_as_in_the_notebook():
     ]
 
 
-def test_pictures_come_along_and_only_those_beside_the_notebook(tmp_path):
+def test_pictures_beside_the_notebook_come_along(tmp_path):
     folder = tmp_path / "lesson"
     folder.mkdir()
     (folder / "a picture.png").write_bytes(b"beside")
@@ -89,7 +90,7 @@ def test_an_attachment_is_shown():
 
 
 @pytest.mark.parametrize("text", ["x" * (LONGEST_PROSE + 1), "> " * 20_000 + "x", "[" * 5_000 + "x"])
-def test_text_that_was_made_to_trip_the_reader_is_still_shown(text):
+def test_text_that_trips_the_reader_is_shown(text):
     assert "x" in Seen(as_html(text)).text
 
 

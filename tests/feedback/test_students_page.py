@@ -12,7 +12,7 @@ ARGUMENTS += [f"--disable-{part}" for part in ("gpu", "background-networking", "
 SENTENCE = "Not one quagga was doubled: every number comes back as it went in."
 
 
-def test_the_page_of_an_attacker_is_harmless_and_says_what_is_wrong(feedback_class):
+def test_the_page_of_an_attacker_is_harmless(feedback_class):
     html = page_file(feedback_class, "attacker").read_text()
     seen = Seen(html)
     assert seen.harm(FRAME) == []
@@ -24,7 +24,7 @@ def test_the_page_of_an_attacker_is_harmless_and_says_what_is_wrong(feedback_cla
         assert secret not in html
 
 
-def test_the_formgraders_button_makes_the_same_page_with_what_a_person_did(feedback_class):
+def test_the_formgraders_button_makes_the_same_page(feedback_class):
     seen = Seen(page_file(feedback_class, "honest").read_text())
     assert seen.harm(FRAME) == []
     assert "double 1 of 2 Right in every case." in seen.text
@@ -55,7 +55,7 @@ class Watched:
 
 
 @pytest.mark.browser
-def test_in_a_browser_nothing_runs_nothing_is_asked_for_and_the_verdict_is_seen(feedback_class, tmp_path):
+def test_in_a_browser_nothing_runs_or_is_asked_for(feedback_class, tmp_path):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         caught = Watched(browser)  # the net has no hole: the same words as a page of their own do harm

@@ -52,12 +52,12 @@ def tables_in(path: Path) -> dict:
         (10, 10, 0, 10, 1.0000, 0.6075, 1.0000),
     ],
 )
-def test_the_interval_of_a_difference_is_the_published_one(now, of, then, of_then, difference, low, high):
+def test_the_interval_is_the_published_one(now, of, then, of_then, difference, low, high):
     found = difference_of_shares(now, of, then, of_then)
     assert found == pytest.approx((difference, low, high), abs=5e-5)
 
 
-def test_what_changed_by_more_than_chance_is_said_and_the_rest_is_not(tmp_path):
+def test_what_changed_by_more_than_chance_is_said(tmp_path):
     then = report_of(tmp_path, 30, 40, {"unchanged": 20, "halved": 6, "squared": 5})
     now = report_of(tmp_path, 15, 40, {"unchanged": 4, "halved": 7, "tripled": 12}, "2026-11-20")
     table = compared(tables_in(now), [read_earlier(then, FOLDER)])
@@ -88,9 +88,7 @@ def test_two_earlier_classes_are_compared_one_by_one(tmp_path):
     assert second == "Against the class of 2025-11-20, nothing differs by more than chance may do."
 
 
-def test_a_report_says_what_changed_on_the_page_in_a_table_and_in_the_terminal(
-    graded_class, report, tmp_path
-):
+def test_a_report_says_everywhere_what_changed(graded_class, report, tmp_path):
     earlier = report_of(tmp_path, 40, 40, {"unchanged": 0})
     result = report(graded_class, FOLDER, "--output", tmp_path / "out", "--compare", earlier)
     assert result.exit_code == 0, result.output
@@ -114,7 +112,7 @@ def test_a_report_says_what_changed_on_the_page_in_a_table_and_in_the_terminal(
         (json.dumps({"assignment": "02_other", "made": "2025", "tables": NOTHING}), "reports on '02_other'"),
     ],
 )
-def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, content, message):
+def test_what_is_no_report_of_this_lesson_is_refused(tmp_path, content, message):
     path = tmp_path / "report.json"
     if content is not None:
         path.write_text(content)
@@ -123,7 +121,7 @@ def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, con
     assert str(path) in str(refused.value)
 
 
-def test_a_group_that_the_better_half_solves_discriminates():
+def test_discrimination_is_the_point_biserial():
     rest = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     agree = [False] * 5 + [True] * 5
     # (mean of those who agree - mean of the others) / standard deviation · √(p q), by hand

@@ -60,7 +60,7 @@ def test_points_are_those_that_nbgrader_exports(graded_class, written):
     assert {student for student, points in found.items() if not points} == {ABSENT, UNGRADED}
 
 
-def test_exercises_groups_and_mistakes_count_each_student_once(written):
+def test_tables_count_each_student_once(written):
     _, report_data = written
     tables = report_data["tables"]
     exercises = {row["exercise"]: (row["full"], row["part"], row["none"]) for row in tables["exercises"]}
@@ -75,7 +75,7 @@ def test_exercises_groups_and_mistakes_count_each_student_once(written):
     assert others["`row_sums` is not written yet."] == [TAG]
 
 
-def test_students_who_failed_and_who_wait_are_listed_with_the_reason(written):
+def test_who_failed_and_who_waits_is_listed(written):
     _, report_data = written
     tables = report_data["tables"]
     failures = {row["who"][0]: (row["what"], row["why"]) for row in tables["failures"]}
@@ -90,7 +90,7 @@ def test_students_who_failed_and_who_wait_are_listed_with_the_reason(written):
     assert seconds["ada"] > 0 and seconds[BROKEN] is None
 
 
-def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written):
+def test_remarks_are_in_page_table_and_json(written):
     folder, report_data = written
     remarks = {row["who"][0]: row["remark"] for row in report_data["tables"]["remarks"]}
     assert set(remarks) == {FORMULA, COMMA}  # and no one else
@@ -190,7 +190,7 @@ def test_a_report_to_be_shown_names_no_one(graded_class, report, tmp_path):
     assert failures == {"could not be run": "1", "stops with an error of their own": "1"}
 
 
-def test_a_report_to_be_shown_does_not_lie_beside_names(class_copy, report):
+def test_an_anonymous_report_lies_beside_no_names(class_copy, report):
     assert report(class_copy, FOLDER).exit_code == 0
     assert report(class_copy, FOLDER, "--anonymous").exit_code == 0
     reports = class_copy / "reports"
@@ -239,7 +239,7 @@ RUBBISH = [
 
 
 @pytest.mark.parametrize("rubbish", [*RUBBISH, None], ids=["types", "surrogates", "outputs", "no notebook"])
-def test_a_graded_notebook_of_another_grader_may_hold_anything(class_copy, report, rubbish):
+def test_another_graders_notebook_may_hold_anything(class_copy, report, rubbish):
     for path in (class_copy / "autograded").glob(f"*/{FOLDER}/{NAME}.ipynb"):
         path.chmod(0o644)
         path.write_text("" if rubbish is None else json.dumps(rubbish))
@@ -254,7 +254,7 @@ def test_a_graded_notebook_of_another_grader_may_hold_anything(class_copy, repor
     }
 
 
-def test_a_course_with_other_tests_gets_what_its_gradebook_says(class_copy, report):
+def test_a_course_without_checks_gets_its_points(class_copy, report):
     for path in (class_copy / "autograded").glob(f"*/{FOLDER}/{NAME}.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         notebook.metadata.pop("nbjudge")

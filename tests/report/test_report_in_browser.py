@@ -27,7 +27,7 @@ def page():
 
 
 @pytest.mark.browser
-def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, tmp_path, page):
+def test_the_page_is_sorted_and_obeys_no_name(graded_class, report, tmp_path, page):
     assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
     requests, complaints = [], []
     page.on("request", lambda request: requests.append(request.url))
@@ -60,9 +60,7 @@ def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
-def test_no_text_of_a_picture_is_on_another_or_outside_of_the_page(
-    graded_class, report, tmp_path, page, width
-):
+def test_no_text_of_a_picture_is_on_another(graded_class, report, tmp_path, page, width):
     assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
     page.set_viewport_size({"width": width, "height": 900})
     page.goto((tmp_path / "out" / "index.html").as_uri())

@@ -68,7 +68,7 @@ def export(database, tmp_path):
     return run
 
 
-def test_canvas_gets_its_columns_the_possible_points_and_only_grades_that_are_done(export):
+def test_canvas_gets_its_columns_and_finished_grades(export):
     head, possible, *rows = export(CanvasExporter, columns={"one": "Dot products (1234)"}, section="A")
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Dot products (1234)", "two"]
     assert possible == ["Points Possible", "", "", "", "", "10", "10"]
@@ -79,7 +79,7 @@ def test_canvas_gets_its_columns_the_possible_points_and_only_grades_that_are_do
     assert by_login["cid"][5:] == ["", ""]
 
 
-def test_canvas_reads_no_number_of_another_student_out_of_an_id(export):
+def test_canvas_takes_no_id_for_another_students(export):
     rows = export(CanvasExporter)
     assert {row[3]: row[1] for row in rows[2:]} == {"ada": "101", "bob": "102", "cid": "", "-dee": ""}
     rows = export(CanvasExporter, sis_user_id="email", sis_login_id="lms_user_id", canvas_id="")
@@ -103,7 +103,7 @@ def test_canvas_warns_of_what_it_would_confuse(tmp_path, caplog):
     assert namesakes.startswith("L, Ada: two students have this name")
 
 
-def test_moodle_gets_an_identifying_column_and_a_dash_for_no_grade(export):
+def test_moodle_finds_students_and_reads_a_dash(export):
     head, *rows = export(MoodleExporter, columns={"one": "Assignment: Dot products"})
     assert head == ["Email address", "First name", "Last name", "Assignment: Dot products", "two"]
     assert {row[0]: row[3:] for row in rows} == {
@@ -117,7 +117,7 @@ def test_moodle_gets_an_identifying_column_and_a_dash_for_no_grade(export):
     assert export(MoodleExporter, identify_by="idnumber", student_field="id")[0][0] == "ID number"
 
 
-def test_moodle_gets_comments_beside_their_grades_where_they_are_asked_for(export):
+def test_moodle_gets_comments_beside_their_grades(export):
     head, *rows = export(MoodleExporter, comments=True)
     assert head[3:] == ["one", "one (feedback)", "two", "two (feedback)"]
     (ada,) = [row for row in rows if row[0] == "ada@x.org"]
@@ -125,9 +125,8 @@ def test_moodle_gets_comments_beside_their_grades_where_they_are_asked_for(expor
 
 
 @pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
-def test_what_was_not_handed_in_is_0_and_what_is_not_marked_has_its_points_only_if_asked_for(
-    exporter, export
-):
+def test_missing_and_unmarked_work_as_asked_for(exporter, export):
+    """What was not handed in is 0, and what is not marked has its points, only if a course asks for it."""
     done = {tuple(row[-2:]) for row in export(exporter, missing="zero")}
     assert ("0", "0") in done  # nothing handed in
     bobs = [row for row in export(exporter, with_unmarked=True) if "bob" in "".join(row)]
@@ -137,7 +136,7 @@ def test_what_was_not_handed_in_is_0_and_what_is_not_marked_has_its_points_only_
 
 
 @pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
-def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_path):
+def test_no_cell_is_a_formula_and_a_row_is_a_line(exporter, export, tmp_path):
     rows = export(exporter, comments=True) if exporter is MoodleExporter else export(exporter)
     assert len({len(row) for row in rows}) == 1
     assert len((tmp_path / "grades.csv").read_text().splitlines()) == len(rows)
@@ -146,7 +145,7 @@ def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_pa
     assert any(cell.startswith("'@SUM") or cell.startswith("'=HYPERLINK") for row in rows for cell in row)
 
 
-def test_a_spreadsheet_gets_the_separator_and_decimal_sign_of_the_course(export, database, tmp_path):
+def test_a_spreadsheet_gets_the_courses_format(export, database, tmp_path):
     head, *rows = export(PlatformExporter)
     assert head == ["Student", "Last name", "First name", "Email address", "one", "two"]
     assert {row[0]: row[4:] for row in rows}["ada"] == ["8.12", "0"]
@@ -167,7 +166,7 @@ def test_a_spreadsheet_gets_the_separator_and_decimal_sign_of_the_course(export,
 
 
 @pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
-def test_platforms_get_the_comma_and_the_point_they_demand(database, tmp_path, exporter):
+def test_platforms_get_a_comma_and_a_point(database, tmp_path, exporter):
     config = Config({"CsvFiles": {"separator": "semicolon", "decimal": "comma"}})
     config.ExportPlugin.to = str(tmp_path / "it.csv")
     with Gradebook(database) as gradebook:

@@ -27,7 +27,7 @@ def test_an_ordinary_name_is_shown_as_it_is():
     assert shown_name("Zoë's 学生.ipynb") == '"Zoë\'s 学生.ipynb"'
 
 
-def test_a_hostile_name_is_one_short_line_that_says_what_kind_of_file_it_is():
+def test_a_hostile_name_is_one_short_line():
     name = shown_name(f"{HOSTILE * 20}\n.ipynb")
     assert name.isprintable() and name.endswith(".ipynb'") and len(name) < 10 * LONGEST_NAME
 
@@ -39,7 +39,7 @@ def test_no_control_character_is_left(make):
     result.encode()
 
 
-def test_lines_are_kept_where_they_are_wanted_and_a_line_has_an_end():
+def test_lines_are_kept_or_joined_and_have_an_end():
     assert plain_lines("a\r\nb\n\tc") == "a\nb\n\tc"
     assert plain_line("a\r\nb\n\tc") == "a b c"
     assert len(plain_line("x" * 10**6)) < 1000
@@ -74,7 +74,7 @@ def test_a_log_that_is_kept_plain_shows_text_only(log):
     assert "no 100% of it" in output and "ValueError" in output
 
 
-def test_an_error_of_ours_is_its_sentence_and_any_other_keeps_its_traceback(log):
+def test_an_error_of_ours_is_its_sentence(log):
     log, stream = log
     for error in (CourseError("Fix the course."), ValueError("something")):
         try:
@@ -86,7 +86,7 @@ def test_an_error_of_ours_is_its_sentence_and_any_other_keeps_its_traceback(log)
     assert words_of_failure("Traceback\n  x\nValueError: something") == "ValueError: something"
 
 
-def test_marks_that_would_be_drawn_over_other_lines_are_left_out():
+def test_stacked_marks_are_left_out():
     stacked = "e" + "\u0301\u0316\u20dd" * 30 + "!"
     assert plain_lines(stacked) == "e\u0301\u0316!"
     assert shown_name(stacked) == repr("e\u0301\u0316!")

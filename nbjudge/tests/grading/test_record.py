@@ -86,14 +86,14 @@ class Page(HTMLParser):
 
 @many
 @given(st.tuples(st.booleans(), st.booleans(), st.booleans()), st.lists(outputs, max_size=4))
-def test_whatever_the_student_left_in_the_cell_the_points_are_the_verdicts(agree, left):
+def test_nothing_in_the_cell_changes_the_points(agree, left):
     cell, expected = recorded(agree, left)
     assert determine_grade(cell) == (expected.points, expected.max_points)
 
 
 @many
 @given(st.lists(outputs, max_size=4))
-def test_what_the_student_left_is_kept_only_as_text_and_pictures_that_a_notebook_may_hold(left):
+def test_only_text_and_pictures_are_kept(left):
     cell, _ = recorded((True,), left)
     *student_outputs, own = cell.outputs
     assert [
@@ -108,7 +108,7 @@ def test_what_the_student_left_is_kept_only_as_text_and_pictures_that_a_notebook
     nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
 
 
-def test_a_student_still_reads_what_the_cell_printed_and_where_it_stopped():
+def test_what_was_printed_can_still_be_read():
     left = [
         new("stream", name="stderr", text="a warning"),
         new("error", ename="E", evalue="", traceback=["\x1b[31mValueError\x1b[0m", "of mine"]),
@@ -143,7 +143,7 @@ almost = st.fixed_dictionaries(
 
 @many
 @given(json_values | almost)
-def test_whatever_is_in_a_verdicts_place_is_a_verdict_or_none(found):
+def test_anything_is_read_as_a_verdict_or_none(found):
     cell = {"metadata": {"nbjudge": {"verdict": found}}, "outputs": []}
     assert read_verdict(cell) is None or read_verdict(cell).points >= 0
     assert read_verdict({"metadata": found}) is None and read_verdict(found) is None
@@ -175,7 +175,7 @@ def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
     assert "<img src=x onerror=alert(1)>" in page.text
 
 
-def test_the_verdict_says_points_findings_and_groups_in_html_and_in_text():
+def test_a_verdict_as_html_and_as_text():
     result = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
     code = as_html(verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),)))
     assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in code
@@ -238,7 +238,7 @@ def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path):
     )
 
 
-def test_the_status_decides_and_not_the_name_of_an_error(tmp_path):
+def test_the_status_decides_not_an_errors_name(tmp_path):
     cell, own = graded_cell(3), nbformat.v4.new_code_cell("x")
     mark_origin(own, Origin.STUDENT)
     write_verdict(cell, verdict(False, findings=(Finding(TIMED_OUT),)))

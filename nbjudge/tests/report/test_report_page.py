@@ -12,7 +12,7 @@ from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words, table_of
 
 
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
-def test_a_histogram_counts_everybody_in_bars_that_can_be_told_apart(values):
+def test_a_histogram_counts_everybody(values):
     heights, width = bins(values, max(values), 0)
     assert sum(heights.values()) == len(values) and len(heights) <= MOST_BARS + 2
     assert list(heights) == [step * width for step in range(len(heights))]
