@@ -15,8 +15,7 @@ once for the class, as one command would have it.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,9 +25,9 @@ import other_course
 import results
 import typer
 from class_runs import CORES, NBJUDGE, OURS, RUNS, STOCK, measure, run_ours, run_stock, table_of
-from courses import ROOT, hand_in, in_course, lesson_named, new_course, right_class
+from courses import ROOT, hand_in, lesson_named, new_course, right_class
 
-from nbjudge.course.course import Course
+from nbjudge.course.course import Assignment, Course
 
 app = typer.Typer(add_completion=False, help=__doc__, rich_markup_mode="markdown")
 RESULTS, FIGURE = results.FOLDER / "class.json", ROOT / "docs" / "images" / "class.svg"
@@ -126,18 +125,14 @@ def _graded(
     with TemporaryDirectory(prefix="attention-lab-benchmark-") as place:
         folder = Path(place)
         with console.status("Making the courses and the class …"):
-            made = {grader: new_course(folder / grader, ours, grader == STOCK) for grader in (STOCK, OURS)}
-            for grader in set(graders) - made.keys():
-                shutil.copytree(folder / OURS, folder / grader)
-            courses = {grader: in_course(folder / grader, ours) for grader in graders}
-            hand_ins = right_class(made[OURS], students)
-        hand_in_block = partial(_hand_in, hand_ins)
+            courses = {grader: new_course(folder / grader, ours, grader == STOCK) for grader in graders}
+            hand_ins = right_class(courses[OURS], students)
+
+        def hand_in_block(course: Assignment, block: Sequence[str]) -> None:
+            hand_in(course, hand_ins, block)
+
         arguments = (list(hand_ins), students if by_stock is None else by_stock, blocks, console)
         return measure(courses, RUNS, hand_in_block, *arguments)
-
-
-def _hand_in(hand_ins: dict[str, Any], course: Any, students: Any) -> None:
-    hand_in(course, hand_ins, students)
 
 
 def draw(content: dict[str, Any], path: Path) -> None:

@@ -57,7 +57,7 @@ Run = Callable[[Assignment, Sequence[str], Path], Block]
 
 
 def run_stock(lesson: Assignment, students: Sequence[str], log: Path) -> Block:
-    """Grade with nbgrader's own command, which grades whoever has handed in."""
+    """Grade with nbgrader's own command, which grades everybody who has handed in."""
     command = [sys.executable, "-m", "nbgrader", "autograde", lesson.folder]
     seconds, moments = _run(command, lesson, students, log)
     gaps = [later - earlier for earlier, later in pairwise(moments)]

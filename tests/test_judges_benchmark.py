@@ -320,21 +320,14 @@ def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, se
         (["--judges", "{own_judge}", "{own_judge}"], "Two judges have the same name"),
     ],
 )
-def test_wrong_options_write_nothing(path, own_judge, monkeypatch, capsys, tmp_path, options, sentence):
-    from run import main
-
+def test_wrong_options_write_nothing(own_judge, run_main, capsys, tmp_path, options, sentence):
     misspelt = tmp_path / "misspelt.py"
     misspelt.write_text(OWN_JUDGE.replace('"softmax"', '"softmax", "sofmax"'))
-
-    results, picture = tmp_path / "my.json", tmp_path / "my.svg"
-    options = [each.format(own_judge=own_judge("None"), misspelt=f"{misspelt}:OwnJudge") for each in options]
-    monkeypatch.setattr(
-        sys, "argv", ["run.py", *options, "--output", str(results), "--picture", str(picture)]
-    )
+    files = {"own_judge": own_judge("None"), "misspelt": f"{misspelt}:OwnJudge"}
     with pytest.raises(SystemExit) as ending:
-        main()
+        run_main(*(option.format(**files) for option in options))
     assert ending.value.code == 2 and sentence in capsys.readouterr().err
-    assert not results.exists() and not picture.exists()
+    assert not (tmp_path / "my.json").exists() and not (tmp_path / "my.svg").exists()
 
 
 def test_refused_right_answers_are_printed_first(answer, path, tmp_path):
@@ -360,71 +353,64 @@ def test_refused_right_answers_are_printed_first(answer, path, tmp_path):
     assert list_wrong_verdicts("own judge", right, tmp_path) == ["own judge: 0 of 1 verdicts are wrong."]
 
 
-def test_answers_of_several_files_are_judged(answer, own_judge, monkeypatch, tmp_path):
+@pytest.fixture
+def run_main(path, monkeypatch, tmp_path):
+    """Run the benchmark with some options, and return the rows of its table."""
+    import run
+
+    def run_with(*options):
+        places = ("--output", tmp_path / "my.json", "--picture", tmp_path / "my.svg")
+        monkeypatch.setattr(sys, "argv", ["run.py", *map(str, [*options, *places])])
+        run.main()
+        return json.loads((tmp_path / "my.json").read_text(encoding="utf-8"))["judges"]
+
+    return run_with
+
+
+def test_answers_of_several_files_are_judged(answer, own_judge, run_main, tmp_path):
     from dataclasses import replace
 
-    import run
     from answers import write_answers
 
     files = [tmp_path / "references.jsonl", tmp_path / "mistakes.jsonl"]
     write_answers([answer], files[0])
     mistake = replace(answer, id="softmax/mistake/raises", kind="mistake", code="1 / 0\n")
     write_answers([mistake], files[1])
-    output = tmp_path / "my.json"
-    options = ["--judges", own_judge('Opinion("1 / 0" not in code)'), "--answers", *files]
-    options += ["--output", output, "--picture", tmp_path / "my.svg"]
-    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
-    run.main()
-    row = json.loads(output.read_text(encoding="utf-8"))["judges"]["own judge"]
+    judge = own_judge('Opinion("1 / 0" not in code)')
+    row = run_main("--judges", judge, "--answers", *files)["own judge"]
     for column in ("right accepted", "mistakes caught"):
         assert row[column] == {"judged": 1, "rightly": 1, "left out": 0}, column
 
 
-def test_a_run_without_time_counts_what_it_has(path, own_judge, monkeypatch, tmp_path):
-    import run
-
-    output = tmp_path / "my.json"
-    opinion = {
-        "judge": "own judge",
-        "answer": "softmax/reference",
-        "accepted": False,
-        "message": "",
-        "seconds": 1.0,
-    }
-    output.with_suffix(".jsonl").write_text(json.dumps(opinion) + "\n")
+def test_a_run_without_time_counts_what_it_has(own_judge, run_main, tmp_path):
+    opinion = {"judge": "own judge", "answer": "softmax/reference", "accepted": False}
+    opinion |= {"message": "", "seconds": 1.0}
+    opinions = tmp_path / "my.jsonl"
+    opinions.write_text(json.dumps(opinion) + "\n")
     options = ["--judges", own_judge("Opinion(True)"), "--exercise", "softmax", "--minutes", 0]
-    options += ["--output", output, "--picture", tmp_path / "my.svg"]
-    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options), "--resume"])
-    run.main()
-    row = json.loads(output.read_text(encoding="utf-8"))["judges"]["own judge"]
+    row = run_main(*options, "--resume")["own judge"]
     assert row["right accepted"] == {"judged": 1, "rightly": 0, "left out": 0}
     assert row["mistakes caught"]["judged"] == 0
-    assert json.loads(output.with_suffix(".jsonl").read_text()) == opinion  # once
-    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
+    assert json.loads(opinions.read_text()) == opinion  # once
     with pytest.raises(SystemExit, match="no time for any answer"):
-        run.main()
+        run_main(*options)
 
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_one_exercise_is_built_and_put_to_two_judges(path, monkeypatch, tmp_path):
+def test_one_exercise_is_built_and_put_to_two_judges(run_main, monkeypatch, tmp_path):
     """In this process: a process of its own costs an import of torch for each program."""
     import build
-    import run
 
-    data, results, picture = (tmp_path / name for name in ("answers.jsonl", "judges.json", "judges.svg"))
+    data = tmp_path / "answers.jsonl"
     options = ["--exercise", "causal_mask", "--seeds", 1, "--mutations", 0, "--output", data]
     monkeypatch.setattr(sys, "argv", ["build.py", *map(str, options)])
     with pytest.raises(SystemExit) as ending:
         build.main()
     assert ending.value.code == 0
-    options = ["--judges", "nbjudge", "visible-tests", "--sample", 1, "--answers", data]
-    options += ["--output", results, "--picture", picture]
-    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
-    run.main()
-    rows = json.loads(results.read_text(encoding="utf-8"))["judges"]
+    rows = run_main("--judges", "nbjudge", "visible-tests", "--sample", 1, "--answers", data)
     assert rows["nbjudge"]["right accepted"] == {"judged": 2, "rightly": 2, "left out": 0}
     assert rows["nbjudge"]["mistakes caught"] == {"judged": 1, "rightly": 1, "left out": 0}
     assert rows["nbjudge"]["names"]["mutation"]["ratings"] == 20  # from the sample rated by hand
     assert rows["visible tests"]["right accepted"]["rightly"] == 2
-    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    assert (tmp_path / "my.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -239,12 +239,12 @@ def chosen_of(options: argparse.Namespace) -> tuple[list[Answer], list[Judge]]:
         raise JudgeError("Two judges have the same name: give one of them another `name`.")
     exercises = {answer.exercise for answer in found}
     known = exercises | {answer.exercise for answer in answers.read_answers()}
-    asked = [("There is no exercise", name) for name in options.exercise if name not in exercises]
+    unknown = [("There is no exercise", name) for name in options.exercise if name not in exercises]
     for judge in own:
         place = f"The judge {judge.name!r} has an exercise that no answer has:"
-        asked += [(place, name) for name in sorted(judge.exercises - known)]
-    if asked:
-        raise ValueError(f"{asked[0][0]} {asked[0][1]!r}. There are: {', '.join(sorted(known))}.")
+        unknown += [(place, name) for name in sorted(judge.exercises - known)]
+    if unknown:
+        raise ValueError(f"{unknown[0][0]} {unknown[0][1]!r}. There are: {', '.join(sorted(known))}.")
     wanted = [answer for answer in found if not options.exercise or answer.exercise in options.exercise]
     chosen = sample(wanted, options.sample)
     if not any(answer.exercise in judge.exercises for judge in judges for answer in chosen):

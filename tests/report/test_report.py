@@ -190,7 +190,7 @@ def test_a_report_to_be_shown_names_no_one(graded_class, report, tmp_path):
     assert failures == {"could not be run": "1", "stops with an error of their own": "1"}
 
 
-def test_an_anonymous_report_lies_beside_no_names(class_copy, report):
+def test_an_anonymous_report_is_kept_apart(class_copy, report):
     assert report(class_copy, FOLDER).exit_code == 0
     assert report(class_copy, FOLDER, "--anonymous").exit_code == 0
     reports = class_copy / "reports"

@@ -32,7 +32,7 @@ FUNCTION = re.compile(r"[A-Za-z]{2,}")
 
 
 def mathml(tex: str, *, block: bool = False) -> str:
-    """Convert a formula to a `<math>` element, which stands in a line of its own with `block`.
+    """Convert a formula to a `<math>` element, in a line of its own with `block`.
 
     Raises ValueError for what is no formula, or would come out wrong.
     """
