@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from courses import ROOT, hand_in, lesson_named, new_course, ordinary_class
+from courses import ROOT, hand_in, in_course, lesson_named, new_course, ordinary_class
 
 import nbjudge
 from nbjudge.course.course import Assignment
@@ -137,7 +137,7 @@ def main(
 ) -> None:
     """Grade one submission and check one answer, and count files of nbjudge and changes of file."""
     walks = walks_of_grading(lesson_named(lesson))
-    own = lesson_named(lesson)
+    own = in_course(ROOT, lesson_named(lesson))  # not loaded yet
     walks["check"] = walk_of_check(own, exercise or next(iter(own.exercises)))
     for name, walk in walks.items():
         goal = f" (goal: at most {GOALS[name]})" if name in GOALS else ""
