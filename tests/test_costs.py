@@ -69,7 +69,7 @@ def imports(statement: str) -> dict[str, Any]:
             "coordinator, nothing to do",
             "import nbjudge.batch.grade_command, nbjudge.batch.changed_submissions",
         ),
-        ("coordinator, grading", "import nbjudge.batch.coordinator, nbjudge.batch.autograde_one"),
+        ("coordinator, grading", "import nbjudge.batch.coordinator, nbjudge.batch.coordinator"),
         ("worker", "import nbjudge.batch.worker_process"),
         ("learner's kernel", "from attention_lab import check"),
         (

@@ -46,7 +46,7 @@ def test_the_examples_of_the_package_run():
 
 
 @pytest.mark.parametrize("name", ["Exercise", "Step", "Variable", "case", "configure"])
-def test_a_public_name_has_numpydoc_sections_and_an_example_that_runs(name):
+def test_public_names_have_sections_and_examples(name):
     thing = getattr(nbjudge, name)
     assert "Parameters\n" in thing.__doc__ and failures(thing) == 0
 
@@ -74,7 +74,7 @@ def test_a_wrong_answer_is_graded_as_typed_data(course, tmp_path):
     assert result.points == 4 and result.max_points == 9 and result.assignment == "ps1/spread"
 
 
-def test_a_file_that_is_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
+def test_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
     path = tmp_path / "spread.ipynb"
     path.write_text("not a notebook")
     result = nbjudge.grade_notebook(path, course)

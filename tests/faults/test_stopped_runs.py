@@ -11,9 +11,8 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import FOLDER, FULL, NAME, answered, hand_in
 
-from nbjudge.batch.autograde_one import Autograder
 from nbjudge.batch.changed_submissions import make_plan
-from nbjudge.batch.coordinator import ClassRun
+from nbjudge.batch.coordinator import Autograder, ClassRun
 from nbjudge.cell_metadata import checked_exercise
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import read_folders

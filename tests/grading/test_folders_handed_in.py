@@ -31,7 +31,8 @@ def digest(folder: Path) -> str:
     ["{nbgrader_step}/{student_id}/{assignment_id}", "{assignment_id}/{nbgrader_step}/x-{student_id}/in"],
 )
 @pytest.mark.parametrize("level", [1, 2])
-def test_no_link_below_submitted_is_followed_and_submitted_itself_may_be_one(tmp_path, structure, level):
+def test_no_link_below_submitted_is_followed(tmp_path, structure, level):
+    """The folder `submitted` itself may be one."""
     folders = CourseFolders(tmp_path, directory_structure=structure)
     ada = folders.submission("ada", "ps1")
     ada.path.mkdir(parents=True)
@@ -49,44 +50,58 @@ def test_no_link_below_submitted_is_followed_and_submitted_itself_may_be_one(tmp
     assert read_handed_in(ada, NOTEBOOKS).notebooks == {"tiny.ipynb": b"{}"}
 
 
-def test_every_change_of_a_folder_changes_its_digest_and_times_do_not(tmp_path):
+def test_digest_differs_with_every_change(tmp_path):
+    """Times do not matter."""
     (tmp_path / "tiny.ipynb").write_bytes(b"{}")
     (tmp_path / "helper.py").write_bytes(b"x = 1")
     digests = [digest(tmp_path)]
     os.utime(tmp_path / "tiny.ipynb", (0, 0))
     assert digest(tmp_path) == digests[0]
-    (tmp_path / "tiny.ipynb").write_bytes(b"[]")
-    digests.append(digest(tmp_path))
-    (tmp_path / "helper.py").rename(tmp_path / "helped.py")
-    digests.append(digest(tmp_path))
-    (tmp_path / "helped.py").unlink()
-    digests.append(digest(tmp_path))
-    (tmp_path / "link").symlink_to("tiny.ipynb")
-    digests.append(digest(tmp_path))
+    for change in (
+        lambda: (tmp_path / "tiny.ipynb").write_bytes(b"[]"),
+        lambda: (tmp_path / "helper.py").rename(tmp_path / "helped.py"),
+        lambda: (tmp_path / "helped.py").unlink(),
+        lambda: (tmp_path / "link").symlink_to("tiny.ipynb"),
+    ):
+        change()
+        digests.append(digest(tmp_path))
     assert len(set(digests)) == len(digests)
 
 
-def test_the_assignments_folders_and_files_win_and_only_what_clashes_is_left_out(tmp_path):
-    files = {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"}
-    given = ["data/x.csv", "table.csv", "given.csv"]
-    extra_files, note = files_beside(SubmissionFolder(Folder(tmp_path), files=files), "tiny.ipynb", given)
-    assert extra_files == {"Data": b"3", "own/x": b"4", "given.csv": b"5"}
-    assert note.startswith("'data', 'table.csv/x' were left out")
-    # Without the assignment's files, as `exclude_overwriting` has it, nothing clashes.
-    assert files_beside(SubmissionFolder(Folder(tmp_path), files=files), "tiny.ipynb", []) == (files, "")
+@pytest.mark.parametrize(
+    ("files", "notebook", "given", "beside", "note"),
+    [
+        (
+            {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"},
+            "tiny.ipynb",
+            ["data/x.csv", "table.csv", "given.csv"],
+            {"Data": b"3", "own/x": b"4", "given.csv": b"5"},
+            "'data', 'table.csv/x' were left out",
+        ),
+        # Without the assignment's files, as `exclude_overwriting` has it, nothing clashes.
+        ({"data": b"1", "data.csv/x": b"2"}, "tiny.ipynb", [], {"data": b"1", "data.csv/x": b"2"}, ""),
+        # The files of an inner folder are beside its notebook.
+        (
+            {"ps1/helper.py": b"inner", "helper.py": b"outer", "other.py": b"other"},
+            "ps1/tiny.ipynb",
+            [],
+            {"helper.py": b"inner", "other.py": b"other"},
+            "",
+        ),
+    ],
+)
+def test_files_beside_a_notebook(tmp_path, files, notebook, given, beside, note):
+    """The assignment's folders and files win, and only what clashes is left out."""
+    found, said = files_beside(SubmissionFolder(Folder(tmp_path), files=files), notebook, given)
+    assert found == beside and said.startswith(note) and bool(said) == bool(note)
 
 
-def test_a_file_that_is_there_is_not_written_over_and_a_clash_stops_nothing(tmp_path):
+def test_files_that_are_there_are_not_written_over(tmp_path):
+    """A clash of names stops nothing."""
     (tmp_path / "data").mkdir()
     (tmp_path / "given.csv").write_text("given")
     write_files({"data": b"1", "given.csv": b"2", "given.csv/x": b"3", "own.py": b"4"}, tmp_path)
     assert (tmp_path / "given.csv").read_text() == "given" and (tmp_path / "own.py").read_text() == "4"
-
-
-def test_the_files_of_an_inner_folder_lie_beside_its_notebook(tmp_path):
-    files = {"ps1/helper.py": b"inner", "helper.py": b"outer", "other.py": b"other"}
-    extra_files, _ = files_beside(SubmissionFolder(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
-    assert extra_files == {"helper.py": b"inner", "other.py": b"other"}
 
 
 @pytest.fixture(scope="session")
@@ -125,7 +140,7 @@ def _hand_in_and_grade(root: Path) -> None:
     (root / "run.json").write_text(json.dumps(log))
 
 
-def test_no_one_gets_points_for_what_a_link_leads_to_and_everybody_else_for_their_own(linked_class):
+def test_no_one_gets_points_through_a_link(linked_class):
     run = json.loads((linked_class.root / "run.json").read_text())
     assert run["status"] == [1, 0, 0], run["log"][-3000:]
     for student in ("eve", "fay", "gil"):
@@ -135,7 +150,7 @@ def test_no_one_gets_points_for_what_a_link_leads_to_and_everybody_else_for_thei
         assert linked_class.points(student) == FULL, student
 
 
-def test_where_nbgrader_finds_no_notebook_its_error_names_the_command_that_grades(linked_class):
+def test_nbgraders_error_names_the_command_that_grades(linked_class):
     """Where it finds one, it grades the others as well, and says nothing of this."""
     run = json.loads((linked_class.root / "run.json").read_text())
     assert run["first"].count("No notebooks were matched by") >= 1
@@ -157,7 +172,8 @@ def test_what_is_unusual_is_said(linked_class, student, words):
     assert words in json.loads((linked_class.root / "run.json").read_text())["log"]
 
 
-def test_a_later_submission_with_an_older_time_is_graded_by_both_commands_and_no_other(linked_class):
+def test_later_submission_with_an_older_time_is_graded(linked_class):
+    """By both commands, and no other is."""
     assert linked_class.points("lou") == FULL
     second_log = json.loads((linked_class.root / "run.json").read_text())["again"]
     assert second_log.count("Skipping existing assignment") == 8

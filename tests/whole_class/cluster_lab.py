@@ -1,17 +1,15 @@
-"""Separate hosts on one machine: network namespaces on a bridge, and what runs on them.
-
-A worker's host has no disk of the course's: an empty one is where the course is.
-"""
+"""A Dask scheduler and workers on one machine; a worker sees an empty disk where the course is."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,11 +17,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tiny_course import FOLDER
 
 PROGRAMS = str(Path(sys.executable).parent)
-PORT = 8786
 PATIENCE = 240  # seconds, for a machine under load
-# Where the course is for everybody else, this host has an empty disk, with its home on it.
+# Where the course is for everybody else, there is an empty disk, with the worker's home on it.
 ON_A_DISK_OF_ITS_OWN = (
     'mount -t tmpfs none "$0" && mkdir "$0/home" && cd "$0/home" && PATH="$FOUND_ON" exec "$@"'
 )
@@ -39,7 +37,7 @@ def wait_until(happened: Callable[[], object], what: str) -> None:
 
 @dataclass
 class Program:
-    """Something that runs on a host, with its words in a file."""
+    """Something that runs, with its output in a file."""
 
     process: subprocess.Popen[bytes]
     words: Path
@@ -58,20 +56,19 @@ class Program:
 
 
 @dataclass
-class Host:
-    """A network namespace with an address on the bridge."""
+class Lab:
+    """A scheduler, and the programs that were started beside it."""
 
-    namespace: str
-    address: str
-    folder: Path  # where the words of its programs are kept
+    folder: Path
+    scheduler: str
     programs: list[Program] = field(default_factory=list)
 
     def start(self, *command: str, cwd: Path | None = None, **environment: str) -> Program:
-        words = self.folder / f"{self.namespace}-{len(self.programs)}.txt"
+        words = self.folder / f"{time.monotonic_ns()}.txt"
         settings = {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
         with words.open("wb") as log:
             process = subprocess.Popen(
-                ["ip", "netns", "exec", self.namespace, *command],
+                command,
                 cwd=cwd,
                 stdout=log,
                 stderr=log,
@@ -82,77 +79,57 @@ class Host:
         self.programs.append(Program(process, words))
         return self.programs[-1]
 
-    def start_worker(
-        self, name: str, scheduler: str, hidden: Path, threads: int = 1, path: str | None = None
-    ) -> Program:
+    def start_worker(self, name: str, hidden: Path, threads: int = 1, path: str | None = None) -> Program:
         """A Dask worker that sees nothing of the folder `hidden`; on `path` its programs are found."""
-        worker = (f"{PROGRAMS}/dask", "worker", scheduler, "--name", name, "--nthreads", str(threads))
+        worker = (f"{PROGRAMS}/dask", "worker", self.scheduler, "--name", name, "--nthreads", str(threads))
         own = f"{hidden}/home"
         settings = {"HOME": own, "TMPDIR": own, "FOUND_ON": path or f"{PROGRAMS}:{os.environ['PATH']}"}
-        return self.start("/bin/sh", "-c", ON_A_DISK_OF_ITS_OWN, str(hidden), *worker, **settings)
+        shell = ("unshare", "--mount", "/bin/sh", "-c", ON_A_DISK_OF_ITS_OWN, str(hidden))
+        return self.start(*shell, *worker, **settings)
+
+    def grade(self, course: Path, *options: str) -> Program:
+        command = (f"{PROGRAMS}/attention-lab", "grade", FOLDER, "--scheduler", self.scheduler, *options)
+        return self.start(*command, cwd=course)
+
+    def who_graded(self) -> Counter[str]:
+        """How many notebooks each worker has graded."""
+        record = self.folder / "record"
+        return Counter(record.read_text().split() if record.exists() else [])
 
 
 @contextmanager
-def network(folder: Path, *hosts: str) -> Iterator[dict[str, Host]]:
-    """Hosts that reach each other and no one else; gone afterwards, with all that runs on them."""
-    mark = f"lab-{uuid.uuid4().hex[:8]}"
-    hosts_by_name: dict[str, Host] = {}
+def lab(folder: Path) -> Iterator[Lab]:
+    """A running scheduler; all that runs beside it ends with it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = Lab(folder, f"tcp://127.0.0.1:{port}")
+    command = (f"{PROGRAMS}/dask", "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    preload = ("--preload", str(Path(__file__).with_name("cluster_record.py")))
     try:
-        _ip("netns", "add", mark)
-        _ip("-n", mark, "link", "add", "bridge", "type", "bridge")
-        _ip("-n", mark, "link", "set", "bridge", "up")
-        for number, name in enumerate(hosts, start=1):
-            hosts_by_name[name] = host = Host(f"{mark}-{name}", f"10.77.0.{number}", folder)
-            _ip("netns", "add", host.namespace)
-            ends = ("type", "veth", "peer", "name", f"host{number}", "netns", mark)
-            _ip("link", "add", "wire", "netns", host.namespace, *ends)
-            _ip("-n", mark, "link", "set", f"host{number}", "master", "bridge", "up")
-            _ip("-n", host.namespace, "address", "add", f"{host.address}/24", "dev", "wire")
-            _ip("-n", host.namespace, "link", "set", "wire", "up")
-            _ip("-n", host.namespace, "link", "set", "lo", "up")
-        yield hosts_by_name
+        started.start(*command, *preload, cwd=folder, WHO_GRADED=str(folder / "record"))
+        yield started
     finally:
-        for host in hosts_by_name.values():
-            for program in host.programs:
-                program.tell_all(signal.SIGKILL)
-                program.process.wait()
-        for namespace in (*(host.namespace for host in hosts_by_name.values()), mark):
-            subprocess.run(["ip", "netns", "delete", namespace], capture_output=True)
+        for program in started.programs:
+            program.tell_all(signal.SIGKILL)
+            program.process.wait()
 
 
-def skip_without_hosts() -> None:
-    """Skip where no separate hosts can be made; in CI they must be."""
-    reason = ""
-    if os.geteuid() != 0:
-        reason = "network namespaces are root's to make"
-    elif shutil.which("ip") is None:
-        reason = "there is no `ip`: install the package iproute2"
-    else:
-        try:
-            with network(Path("/tmp"), "any"):
-                pass
-        except subprocess.CalledProcessError as error:
-            reason = f"no network namespace can be made here: {error.stderr.strip()}"
-    if reason:
-        assert not os.environ.get("CI"), reason
-        pytest.skip(reason)
+def skip_without_mounts() -> None:
+    """Skip where no worker can have a disk of its own; in CI it must."""
+    can = os.geteuid() == 0 and shutil.which("unshare") is not None
+    if not can or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        assert not os.environ.get("CI"), "a mount namespace cannot be made"
+        pytest.skip("mount namespaces are root's to make, with `unshare`")
 
 
 def sandboxes_below(folder: Path) -> list[psutil.Process]:
     """Sandboxes whose sockets lie below a folder."""
-    return [process for process in psutil.process_iter(["name", "cmdline"]) if _is_sandbox(process, folder)]
+    found = [
+        each for each in psutil.process_iter(["name", "cmdline"]) if "bwrap" in (each.info["name"] or "")
+    ]
+    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]
 
 
 def running(*command: str) -> list[psutil.Process]:
-    return [
-        process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == list(command)
-    ]
-
-
-def _is_sandbox(process: psutil.Process, folder: Path) -> bool:
-    line = process.info["cmdline"] or []
-    return "bwrap" in (process.info["name"] or "") and any(str(folder) in word for word in line)
-
-
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if process.info["cmdline"] == list(command)]

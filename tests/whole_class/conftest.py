@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from small_class import FOLDER, make_class
-from tiny_course import succeed
+from small_class import make_class
+from tiny_course import FOLDER, succeed
 
 
 @pytest.fixture(scope="session")

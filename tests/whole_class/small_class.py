@@ -18,7 +18,6 @@ from tiny_course import (
     FOLDER,
     ROOT,
     answered,
-    cell_of,
     hand_in,
     make_course,
     release,
@@ -103,6 +102,28 @@ def recorded(root: Path) -> dict[str, Any]:
     return rows | {"notebooks": notebooks(root / "autograded")}
 
 
+def in_gradebook(root: Path, url: str | None = None) -> dict[str, dict[str, Any]]:
+    """By student: the late penalty, and of each cell the scores, whether a person is needed, the comment."""
+    found = {}
+    with Gradebook(url or f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        for submission in gradebook.assignment_submissions(FOLDER):
+            (notebook,) = submission.notebooks
+            about: dict[str, Any] = {
+                grade.name: (grade.auto_score, grade.manual_score, grade.needs_manual_grade, grade.max_score)
+                for grade in notebook.grades
+            }
+            comments = {comment.name: comment.auto_comment for comment in notebook.comments}
+            penalty = notebook.late_submission_penalty
+            found[submission.student.id] = about | {
+                "comments": comments,
+                "late penalty": penalty,
+                "needs a person": notebook.needs_manual_grade,
+                "late by": submission.total_seconds_late,
+                "score": notebook.score,
+            }
+    return found
+
+
 def notebooks(folder: Path) -> dict[str, Any]:
     """Every file below, notebooks without what no two runs share: addresses in memory, seconds."""
     found: dict[str, Any] = {}
@@ -126,16 +147,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found["notebooks"].keys() == expected["notebooks"].keys()
     for name, content in expected["notebooks"].items():
         if name.endswith(".ipynb"):
-            for actual_cell, expected_cell in zip(
-                found["notebooks"][name]["cells"], content["cells"], strict=True
-            ):
-                differing = [
-                    (actual_cell.get(key), expected_cell[key])
-                    for key in expected_cell
-                    if actual_cell.get(key) != expected_cell[key]
-                ]
-                assert not differing, f"{name}, {actual_cell['id']}: {differing}"[:4000]
+            pairs = zip(found["notebooks"][name]["cells"], content["cells"], strict=True)
+            differing = [(one, other) for one, other in pairs if one != other]
+            assert not differing, f"{name}: {differing[0]}"[:4000]
         assert found["notebooks"][name] == content, name
-
-
-__all__ = ["FOLDER", "assert_same", "attention_lab", "cell_of", "make_class", "recorded"]

@@ -56,27 +56,39 @@ def graded(folders: CourseFolders, student: str) -> dict[str, object]:
     return {"cells": [], "metadata": {"nbjudge": {"seed": 1, "digest": digest}}}
 
 
-def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
-    for student in ("ada", "ben"):
+def test_what_is_graded(folders):
+    """What is new, unfinished, changed or of another grader; not what a student writes of unfinished work."""
+    works = {
+        "ada": None,
+        "cut off": '{"cells": [], "metadata"',
+        "empty": "",
+        "unfinished": {"cells": [], "metadata": {"nbjudge": {"status": "unfinished", "version": 2}}},
+        "other grader": {"cells": [], "metadata": {}},
+    }
+    for student, work in works.items():
         hand_in(folders, student)
-    grade(folders, "ada")
+        grade(folders, student, work)
+    for student in ("new", "[ab]*"):  # names are no patterns
+        hand_in(folders, student)
+    for student, written in (("bob", '"unfinished"'), ("cyd", '"status": "unfinished"')):
+        hand_in(folders, student)
+        grade(folders, student, graded(folders, student) | {"cells": [{"source": written}]})
     plan = make_plan(folders, LESSON)
-    assert (plan.todo, plan.unchanged) == ({"ben": "new"}, 1)
+    new = ("new", "[ab]*", "cut off", "empty", "unfinished")
+    assert plan.todo == dict.fromkeys(new, "new") | {"other grader": "changed"}
+    assert plan.unchanged == 3
+    assert make_plan(folders, "tiny", "[ab]??", force=True).todo == {"ada": "again", "bob": "again"}
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        '{"cells": [], "metadata"',
-        "",
-        {"cells": [], "metadata": {"nbjudge": {"status": "unfinished", "version": 2}}},
-    ],
-    ids=["cut off", "empty", "unfinished"],
-)
-def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
-    hand_in(folders, "ada")
-    grade(folders, "ada", left)
-    assert make_plan(folders, LESSON).todo == {"ada": "new"}
+@pytest.mark.parametrize("file", ["tiny.ipynb", "timestamp.txt"])
+def test_content_is_a_change_and_a_date_is_none(folders, file):
+    folder = hand_in(folders, "ada")
+    grade(folders, "ada")
+    os.utime(folder / "tiny.ipynb")
+    assert make_plan(folders, LESSON).todo == {}
+    (folder / file).write_text("2030-01-02")
+    os.utime(folder / file, (0, 0))
+    assert make_plan(folders, LESSON).todo == {"ada": "changed"}
 
 
 CELL = '{"cell_type": "code", "source": "1", "metadata": {"nbgrader": {"points": %d}}, "outputs": [%d]}'
@@ -117,57 +129,7 @@ def test_what_an_author_changed_is_said(folders, file, before, after, changed):
     assert make_plan(folders, LESSON, force=True).warning == ""
 
 
-@pytest.mark.parametrize("written", ['"unfinished"', '"status": "unfinished"'])
-def test_a_student_who_writes_of_unfinished_work_is_graded_once(folders, written):
-    hand_in(folders, "ada")
-    grade(folders, "ada", graded(folders, "ada") | {"cells": [{"source": written}]})
-    assert make_plan(folders, LESSON).todo == {}
-
-
-@pytest.mark.parametrize("file", ["tiny.ipynb", "timestamp.txt"])
-def test_another_content_is_a_change_even_with_an_old_date_and_a_date_alone_is_none(folders, file):
-    folder = hand_in(folders, "ada")
-    grade(folders, "ada")
-    os.utime(folder / "tiny.ipynb")
-    assert make_plan(folders, LESSON).todo == {}
-    (folder / file).write_text("2030-01-02")
-    os.utime(folder / file, (0, 0))
-    assert make_plan(folders, LESSON).todo == {"ada": "changed"}
-
-
-def test_what_another_grader_has_graded_is_graded(folders):
-    hand_in(folders, "ada")
-    grade(folders, "ada", {"cells": [], "metadata": {}})
-    assert make_plan(folders, LESSON).todo == {"ada": "changed"}
-
-
-def test_everybody_or_those_of_a_pattern_may_be_graded_again(folders):
-    for student in ("ada", "abe", "ben"):
-        hand_in(folders, student)
-        grade(folders, student)
-    assert make_plan(folders, "tiny", "a*", force=True).todo == {"abe": "again", "ada": "again"}
-
-
-def test_names_are_no_patterns(folders):
-    for student in ("[ab]*", "a", "b"):
-        hand_in(folders, student)
-    assert sorted(make_plan(folders, LESSON).todo) == ["[ab]*", "a", "b"]
-
-
-def test_another_order_of_folders(tmp_path):
-    (tmp_path / "nbgrader_config.py").write_text(
-        "c = get_config()\n"
-        "c.CourseDirectory.directory_structure = '{nbgrader_step}/{assignment_id}/x-{student_id}'\n"
-        "c.CourseDirectory.submitted_directory = 'in'\n"
-    )
-    (tmp_path / "source" / LESSON).mkdir(parents=True)
-    (tmp_path / "source" / LESSON / "tiny.ipynb").write_text('{"cells": [], "nbformat": 4}')
-    (tmp_path / "in" / LESSON / "x-ada").mkdir(parents=True)
-    (tmp_path / "in" / LESSON / "bob").mkdir()
-    assert make_plan(read_folders(tmp_path), LESSON).todo == {"ada": "new"}
-
-
-def test_what_cannot_be_planned_is_said_in_one_sentence(folders):
+def test_what_cannot_be_planned_is_an_error(folders):
     with pytest.raises(CourseError, match=r"no assignment '09_none'. There are: 01_tiny\."):
         make_plan(folders, "09_none")
     with pytest.raises(CourseError, match="No student has handed in 01_tiny"):
@@ -183,7 +145,7 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(folders):
 
 
 @pytest.mark.integration
-def test_where_nothing_is_to_be_done_nothing_slow_is_imported(folders):
+def test_nothing_slow_is_imported_for_nothing(folders):
     (folders.root / "nbgrader_config.py").write_text("c = get_config()")
     hand_in(folders, "ada")
     grade(folders, "ada")

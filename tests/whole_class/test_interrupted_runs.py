@@ -13,8 +13,8 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from small_class import FOLDER, attention_lab
-from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
+from small_class import attention_lab
+from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
 from nbjudge.batch.grade_command import exclusive_run
@@ -99,7 +99,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
 
 
 @pytest.mark.long
-def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_goes_on(course):
+def test_killed_coordinator_takes_its_workers_along(course):
     for _ in range(2):
         before = len(graded_files(course))
         run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)

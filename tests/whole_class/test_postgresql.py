@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cluster_grades import in_gradebook
 from nbgrader.api import Gradebook
 from postgresql_server import postgresql, programs
-from small_class import DUE, attention_lab, notebooks
+from small_class import DUE, attention_lab, in_gradebook, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
 from attention_lab.maintain.build import is_registered
@@ -26,7 +25,7 @@ def url() -> Iterator[str]:
         yield address
 
 
-def test_the_grades_and_nbgraders_commands_are_the_same_as_with_sqlite(copy_of_class, graded_one_by_one, url):
+def test_grades_and_commands_are_those_of_sqlite(copy_of_class, graded_one_by_one, url):
     root: Path = copy_of_class
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.db_url = {url!r}\n")

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from small_class import FOLDER, assert_same, attention_lab, recorded
+from small_class import assert_same, attention_lab, recorded
+from tiny_course import FOLDER
 
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.grade_command import Options, grade_plan

@@ -11,7 +11,8 @@ from nbjudge.course.course import Course, open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 
 
-def test_a_changed_course_is_read_again_except_during_a_run(tmp_path):
+def test_changed_course_is_read_again(tmp_path):
+    """But not in the middle of a run."""
     folders, checks = CourseFolders(tmp_path), tmp_path / "checks"
     checks.mkdir()
     course = open_course(tmp_path, folders)

@@ -47,7 +47,7 @@ def closing_words(console: Console, *results: GradedSubmission) -> str:
     ],
     ids=["not graded", "no points", "problem"],
 )
-def test_the_closing_words_show_names_and_errors_as_text(console, graded):
+def test_closing_table_shows_names_as_text(console, graded):
     output = closing_words(console, graded)
     assert SHOWN in output and ":smile:" in output
     assert "\x1b[2J" not in output and "\x1b]8" not in output and "\u202e" not in output

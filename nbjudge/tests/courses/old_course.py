@@ -118,3 +118,26 @@ def write_without_ids(notebook: NotebookNode, path: Path) -> None:
     notebook.nbformat, notebook.nbformat_minor = 4, 2
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
+
+
+CLIP = """
+from nbjudge.authoring import Exercise, case
+
+clip = Exercise("clip", results=("number",), cell="test_clip")
+
+
+@clip.group("numbers", points=2)
+def numbers(draw):
+    yield case(draw.normal(1).item() ** 2 + 1.5)
+    yield case(draw.normal(1).item() ** 2 / 1000)
+"""
+CLIP_TEST = {"grade": True, "locked": True, "points": 2}
+
+
+def make_clip_course(root: Path, cells: list[NotebookNode]) -> Path:
+    """A course of one exercise, `clip`, with these cells; returns the folder."""
+    write_without_ids(nbformat.v4.new_notebook(cells=cells), root / "source/ps1/clipping.ipynb")
+    (root / "nbgrader_config.py").write_text(CONFIG)
+    (root / "checks").mkdir()
+    (root / "checks/clipping.py").write_text(CLIP)
+    return root

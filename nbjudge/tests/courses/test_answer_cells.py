@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from old_course import CONFIG, code, write_without_ids
+from old_course import CLIP_TEST, code, make_clip_course
 
 from nbjudge.cell_metadata import Origin, mark_checked, mark_origin
 from nbjudge.course.course import open_course
@@ -12,30 +12,13 @@ from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import Limits
 
-CHECKS = """
-from nbjudge.authoring import Exercise, case
-
-clip = Exercise("clip", results=("number",), cell="test_clip")
-
-
-@clip.group("numbers", points=2)
-def numbers(draw):
-    yield case(draw.normal(1).item() ** 2 + 1.5)
-    yield case(draw.normal(1).item() ** 2 / 1000)
-"""
 RIGHT = "def clip(x):\n    return min(x, 1.0)"
-TEST = {"grade": True, "locked": True, "points": 2}
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    root = tmp_path_factory.mktemp("course")
-    cells = [code(RIGHT, "answer", solution=True), code("clip(1.0)", "test_clip", **TEST)]
-    write_without_ids(nbformat.v4.new_notebook(cells=cells), root / "source/ps1/clipping.ipynb")
-    (root / "nbgrader_config.py").write_text(CONFIG)
-    (root / "checks").mkdir()
-    (root / "checks/clipping.py").write_text(CHECKS)
-    return open_course(root)
+    cells = [code(RIGHT, "answer", solution=True), code("clip(1.0)", "test_clip", **CLIP_TEST)]
+    return open_course(make_clip_course(tmp_path_factory.mktemp("course"), cells))
 
 
 CASES = {
@@ -80,14 +63,9 @@ CASES = {
 @pytest.mark.parametrize(("sources", "points", "sentences"), CASES.values(), ids=CASES)
 def test_the_answers_cell_explains_the_verdict(course, tmp_path, sources, points, sentences):
     """The student's cells are one above the answer, the answer, and one below."""
-    above, answer, below, test = (
-        code(sources[0]),
-        code(sources[1], "answer", solution=True),
-        *(
-            code(sources[2]),
-            code("clip(1.0)", "test_clip", **TEST),
-        ),
-    )
+    above, below = code(sources[0]), code(sources[2])
+    answer = code(sources[1], "answer", solution=True)
+    test = code("clip(1.0)", "test_clip", **CLIP_TEST)
     for cell in (above, below):
         mark_origin(cell, Origin.STUDENT)
     mark_checked(test, "clip")

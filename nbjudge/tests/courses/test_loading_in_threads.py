@@ -35,7 +35,7 @@ def test_a_lesson_may_load_another_on_its_way(tmp_path):
         assert sys.path[:2] == [str(tmp_path / "b"), str(tmp_path / "a")]
 
 
-def test_files_of_one_name_are_imported_from_the_folder_of_each_lesson(tmp_path):
+def test_each_lesson_imports_its_own_files(tmp_path):
     found = []
     for name in ("a", "b", "a"):
         (tmp_path / name).mkdir(exist_ok=True)

@@ -31,7 +31,7 @@ def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
 ANSWER = "def answer(x):\n    return x + offset"
 
 
-def test_checks_in_numpy_and_pandas_are_tried_in_a_notebook_without_ids(tmp_path):
+def test_numpy_and_pandas_checks_are_tried_without_ids(tmp_path):
     course = open_course(make_old_course(tmp_path / "old"))
     shown, here = io.StringIO(), os.getcwd()
     assert try_all(course, "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
@@ -39,7 +39,7 @@ def test_checks_in_numpy_and_pandas_are_tried_in_a_notebook_without_ids(tmp_path
     assert os.getcwd() == here
 
 
-def test_visible_tests_are_tried_in_a_notebook_without_ids(tmp_path):
+def test_visible_tests_are_tried_without_ids(tmp_path):
     root = make_old_course(tmp_path / "old")
     shown = io.StringIO()
     with pytest.raises(CourseError, match=r"weather.ipynb: cell 7 .“slow = .*”. stops with Runtime"):
@@ -53,20 +53,41 @@ def test_visible_tests_are_tried_in_a_notebook_without_ids(tmp_path):
     assert "refuse" not in shown.getvalue()
 
 
-def test_plain_cells_that_no_answer_needs_do_not_run(tmp_path):
-    answer = loaded(tmp_path, "raise SystemExit", "offset = 2", ANSWER, "while True: pass")
-    assert answer(1) == 3
+SEES = {
+    "no plain cell that it does not need": (
+        ["raise SystemExit", "offset = 2", ANSWER, "while True: pass"],
+        3,
+    ),
+    "what is bound before it is called": (["offset = 2", ANSWER, ("pass", "test"), "offset = 100"], 3),
+    "what only a later cell binds": ([ANSWER, ("pass", "test"), "offset = 100"], 101),
+    "what its test cell defines": ([ANSWER, ("offset = 5\nassert answer(1) == 'never right'", "test")], 6),
+    "its local names": (
+        ["for step in range(3):\n    loss = 1 / 0", "def answer(x):\n    loss = x\n    return loss"],
+        1,
+    ),
+    "an effect that no name shows": (
+        ["import sys\nsys.path.append('../../library')", "1 / 0", "from far_away import offset", ANSWER],
+        5,
+    ),
+    "a module beside the notebook": (["from beside_it import *", ANSWER], 7),
+    "magics and future imports": (
+        [
+            "from __future__ import annotations",
+            "%load_ext autoreload\nfiles = !ls\n%time offset = 1\ndisplay(offset)",
+            "%%bash\necho this is no Python",
+            "%%capture\ndef answer(x: NotDefined):\n    return x + offset",
+        ],
+        2,
+    ),
+}
 
 
-def test_what_a_later_cell_binds_again_is_not_what_the_answer_sees(tmp_path):
-    later = ("pass", "test"), "offset = 100"
-    assert loaded(tmp_path, "offset = 2", ANSWER, *later)(1) == 3
-    assert loaded(tmp_path, ANSWER, *later)(1) == 101  # the control: nothing earlier binds it
-
-
-def test_a_test_cell_may_define_what_an_answer_uses(tmp_path):
-    tests = "offset = 5\nassert answer(1) == 'never right'"
-    assert loaded(tmp_path, ANSWER, (tests, "test"))(1) == 6
+@pytest.mark.parametrize(("sources", "value"), SEES.values(), ids=SEES)
+def test_answer_sees_what_it_sees_in_a_kernel(tmp_path, sources, value):
+    for name, offset in (("library/far_away.py", 4), ("source/week1/beside_it.py", 6)):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(f"offset = {offset}")
+    assert loaded(tmp_path, *sources)(1) == value
 
 
 def test_values_that_statements_change_are_changed(tmp_path):
@@ -78,36 +99,6 @@ def test_values_that_statements_change_are_changed(tmp_path):
         "def answer():\n    return offset",
     )
     assert answer() == [np.random.RandomState(3).rand(), 7, 1]
-
-
-def test_a_local_name_draws_in_no_training_run(tmp_path):
-    training = "for step in range(3):\n    loss = 1 / 0"
-    assert loaded(tmp_path, training, "def answer(x):\n    loss = x\n    return loss")(4) == 4
-
-
-def test_an_effect_that_no_name_shows_is_had_in_a_second_run(tmp_path):
-    (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "far_away.py").write_text("offset = 4")
-    path = "import sys\nsys.path.append('../../library')"
-    assert loaded(tmp_path, path, "1 / 0", "from far_away import offset", ANSWER)(1) == 5
-
-
-def test_names_come_from_a_module_beside_the_notebook(tmp_path):
-    folder = tmp_path / "source" / "week1"
-    folder.mkdir(parents=True)
-    (folder / "beside_it.py").write_text("offset = 6")
-    assert loaded(tmp_path, "from beside_it import *", ANSWER)(1) == 7
-
-
-def test_magics_and_future_imports_are_as_in_a_kernel(tmp_path):
-    answer = loaded(
-        tmp_path,
-        "from __future__ import annotations",
-        "%load_ext autoreload\nfiles = !ls\n%time offset = 1\ndisplay(offset)",
-        "%%bash\necho this is no Python",
-        "%%capture\ndef answer(x: NotDefined):\n    return x + offset",
-    )
-    assert answer(1) == 2
 
 
 @pytest.mark.parametrize(
@@ -125,14 +116,14 @@ def test_magics_and_future_imports_are_as_in_a_kernel(tmp_path):
     ],
     ids=["package", "file", "name", "error", "nothing", "syntax"],
 )
-def test_a_reference_that_cannot_be_loaded_names_the_cell_and_what_to_do(tmp_path, sources, sentence):
+def test_unloadable_reference_names_the_cell(tmp_path, sources, sentence):
     with pytest.raises(CourseError) as caught:
         loaded(tmp_path, *sources)
     assert str(caught.value).startswith("The reference answer `answer` cannot be loaded: ")
     assert sentence in str(caught.value)
 
 
-def test_references_of_two_notebooks_are_loaded_in_threads(tmp_path):
+def test_references_are_loaded_in_threads(tmp_path):
     reads = "import pathlib\ntext = pathlib.Path('data.txt').read_text()\ndef answer():\n    return text"
     for name in "ab":
         (tmp_path / name / "source" / "week1").mkdir(parents=True)

@@ -32,38 +32,34 @@ def remarks(**sections) -> str:
     return "".join(execute_remarks(limits(**sections), Config(sections)))
 
 
-def test_nbgraders_timeout_is_the_limit_of_a_cell():
-    assert limits() == Limits()
-    assert limits(Execute={"timeout": 7}).cell == 7
-    assert limits(ExecutePreprocessor={"timeout": 8}).cell == 8
-    assert limits(Execute={"timeout": 7}, ExecutePreprocessor={"timeout": 8}).cell == 7
-    assert limits(Execute={"startup_timeout": 90}).startup == 90
+@pytest.mark.parametrize(
+    ("sections", "limit", "value"),
+    [
+        ({}, "cell", Limits().cell),
+        ({"Execute": {"timeout": 7}}, "cell", 7),
+        ({"ExecutePreprocessor": {"timeout": 8}}, "cell", 8),
+        ({"Execute": {"timeout": 7}, "ExecutePreprocessor": {"timeout": 8}}, "cell", 7),
+        ({"Execute": {"startup_timeout": 90}}, "startup", 90),
+        ({"Execute": {"timeout": 7}, "RunAndJudge": {"cell_seconds": 9}}, "cell", 9),
+        ({"Execute": {"timeout": 900}}, "notebook", 900),
+        ({"Execute": {"timeout": 900}, "RunAndJudge": {"notebook_seconds": 400}}, "notebook", 400),
+        ({"Execute": {"timeout": None}}, "cell", Limits().notebook),
+        ({"Execute": {"timeout": -1}}, "cell", Limits().notebook),
+    ],
+)
+def test_nbgraders_timeout_is_the_limit_of_a_cell(sections, limit, value):
+    """nbjudge's own setting wins, and a notebook may take as long as one cell. No limit is the notebook's."""
+    assert getattr(limits(**sections), limit) == value
+    assert ("sets no limit" in remarks(**sections)) == (
+        sections.get("Execute", {}).get("timeout", 0) in (None, -1)
+    )
 
 
-def test_nbjudges_own_setting_wins():
-    assert limits(Execute={"timeout": 7}, RunAndJudge={"cell_seconds": 9}).cell == 9
-
-
-def test_a_notebook_may_take_as_long_as_one_cell():
-    assert limits(Execute={"timeout": 900}).notebook == 900
-    assert limits(Execute={"timeout": 900}, RunAndJudge={"notebook_seconds": 400}).notebook == 400
-
-
-@pytest.mark.parametrize("timeout", [None, -1])
-def test_no_limit_is_the_notebooks_and_said(timeout):
-    assert limits(Execute={"timeout": timeout}).cell == Limits().notebook
-    remark = remarks(Execute={"timeout": timeout})
-    assert f"c.Execute.timeout = {timeout} sets no limit" in remark and "notebook_seconds" in remark
-
-
-def test_what_has_no_effect_is_named_in_one_sentence():
+def test_settings_without_effect_are_named():
     execute = {"extra_arguments": ["--x"], "allow_errors": False, "record_timing": False}
     remark = remarks(Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
     names = "c.Execute.allow_errors, c.ExecutePreprocessor.error_on_timeout, c.Execute.extra_arguments"
-    assert f"nbjudge grades without {names}, because" in remark and "record_timing" not in remark
-
-
-def test_nothing_is_said_of_an_ordinary_configuration():
+    assert names in remark and "record_timing" not in remark
     assert remarks(Execute={"timeout": 60, "startup_timeout": 90}) == ""
 
 
@@ -86,12 +82,15 @@ def test_nothing_is_said_of_an_ordinary_configuration():
         ("CSVFiles", {"decimal": "comma"}, r"Did you mean c\.CsvFiles\?"),
     ],
 )
-def test_an_unknown_option_value_or_section_is_an_error(section, options, message):
+def test_unknown_option_value_or_section_is_an_error(section, options, message):
     with pytest.raises(SettingsError, match=message):
         check_settings(Config({section: options}))
 
 
-def test_options_of_nbgrader_and_nbconvert_are_no_errors():
+def test_other_options_are_no_errors():
+    """Those of nbgrader and nbconvert; nbgrader's command stops at a misspelt one of ours."""
+    with pytest.raises(SystemExit, match=r"Nothing was graded\. .*cell_second "):
+        limits(RunAndJudge={"cell_second": 5})
     check_settings(
         Config(
             RunAndJudge={"enabled": True},
@@ -103,12 +102,7 @@ def test_options_of_nbgrader_and_nbconvert_are_no_errors():
     )
 
 
-def test_nbgraders_command_stops_at_a_misspelt_option():
-    with pytest.raises(SystemExit, match=r"Nothing was graded\. .*cell_second "):
-        limits(RunAndJudge={"cell_second": 5})
-
-
-def test_nbjudge_config_lists_each_option_with_its_source(tmp_path):
+def test_config_lists_each_option_with_its_source(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text(
         "c = get_config()\nc.Execute.timeout = 7\nc.Tutor.level = 'measured'\n"
         "c.RunAndJudge.exposed_modules.append('a_course.plots')\n"
@@ -123,18 +117,15 @@ def test_nbjudge_config_lists_each_option_with_its_source(tmp_path):
     assert len(options) == sum(len(options_of(section)) for section in SECTIONS)
 
 
-def test_nbjudge_config_prints_the_level_that_is_in_force_in_a_class(tmp_path, monkeypatch):
+def test_config_prints_the_level_in_a_class(tmp_path, monkeypatch):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     monkeypatch.chdir(tmp_path)
-    line = (
-        "c.Tutor.level = 'measured'  # default in a class; 'full' where a learner has the course's folder\n"
-    )
-    assert line in CliRunner().invoke(app, ["config"]).output
+    assert "c.Tutor.level = 'measured'  # default in a class" in CliRunner().invoke(app, ["config"]).output
     assert CliRunner().invoke(app, ["config", "--changed"]).output == ""
 
 
-def test_a_course_that_is_not_set_up_for_nbjudge_is_told_so_before_anything_is_graded(tmp_path, monkeypatch):
+def test_course_without_nbjudge_is_not_graded(tmp_path, monkeypatch):
     root = make_old_course(tmp_path, "c = get_config()\n")
     shutil.copytree(root / "source" / "week1", root / "submitted" / "ann" / "week1")
     monkeypatch.chdir(root)
@@ -146,7 +137,7 @@ def test_a_course_that_is_not_set_up_for_nbjudge_is_told_so_before_anything_is_g
 @pytest.mark.parametrize(
     "section", [each for each in SECTIONS if each.plugin], ids=lambda each: each.config_name
 )
-def test_a_class_that_nbgrader_runs_has_the_options_of_its_section(section):
+def test_plugin_has_the_options_of_its_section(section):
     plugin = import_item(section.plugin)
     assert issubclass(plugin, section) and plugin.__name__ == section.config_name
 
@@ -161,7 +152,7 @@ def kernelspec(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
 
 
-def test_another_language_runs_only_where_no_sandbox_is_asked_for(kernelspec, tmp_path):
+def test_another_language_runs_without_a_sandbox_only(kernelspec, tmp_path):
     with pytest.raises(SandboxError, match=r"'not-python' runs R: .*--RunAndJudge\.sandbox=False"):
         refuse_other_languages("not-python")
     cell = nbformat.v4.new_code_cell("1 + 1")
@@ -171,7 +162,7 @@ def test_another_language_runs_only_where_no_sandbox_is_asked_for(kernelspec, tm
 
 
 @pytest.mark.parametrize("sandbox", [True, False])
-def test_a_kernel_that_is_missing_names_the_setting_that_maps_it(tmp_path, sandbox):
+def test_missing_kernel_names_the_setting(tmp_path, sandbox):
     setting = r"c\.RunAndJudge\.kernel_names = \{'rt_grader': 'python3'\}"
     with pytest.raises(SandboxError, match=f"no kernel 'rt_grader' on this machine: .*{setting}"):
         start_process(tmp_path, KernelEnvironment("rt_grader", sandbox=sandbox))

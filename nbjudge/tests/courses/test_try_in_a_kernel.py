@@ -5,40 +5,24 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import nbformat
 import pytest
-from old_course import CONFIG, code, write_without_ids
+from old_course import CLIP_TEST, code, make_clip_course
 from rich.console import Console
 
 from nbjudge.course.course import open_course
 from nbjudge.try_checks import in_a_kernel
 from nbjudge.try_checks.command import try_all
 
-CHECKS = """
-from nbjudge.authoring import Exercise, case
-
-clip = Exercise("clip", results=("number",), cell="test_clip")
-
-
-@clip.group("numbers", points=2)
-def numbers(draw):
-    yield case(draw.normal(1).item() ** 2 + 1.5)
-    yield case(draw.normal(1).item() ** 2 / 1000)
-"""
 ANSWER = "def clip(x):\n    ### BEGIN SOLUTION\n    return min(x, limit)\n    ### END SOLUTION"
 
 
 def tried(root: Path, answer: str, later: str) -> tuple[int, str]:
     """The command's exit status and output, for a course whose given cell `later` is above the test."""
     cells = [code("limit = 3.0"), code(answer, "clip", solution=True), code(later)]
-    cells += [code("clip(1.0)", "test_clip", grade=True, locked=True, points=2), code("1 / 0")]
-    write_without_ids(nbformat.v4.new_notebook(cells=cells), root / "source/ps1/clipping.ipynb")
-    (root / "nbgrader_config.py").write_text(CONFIG)
-    (root / "checks").mkdir()
-    (root / "checks/clipping.py").write_text(CHECKS)
+    cells += [code("clip(1.0)", "test_clip", **CLIP_TEST), code("1 / 0")]
     shown = io.StringIO()
     console = Console(file=shown, width=200)
-    status = try_all(open_course(root), "clip", "", 1, console, in_a_kernel=True)
+    status = try_all(open_course(make_clip_course(root, cells)), "clip", "", 1, console, in_a_kernel=True)
     return status, shown.getvalue()
 
 

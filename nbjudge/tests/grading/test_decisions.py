@@ -8,8 +8,8 @@ import pytest
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
+from nbjudge.grading.regrades import Decision, decision_for, read_decisions, write_decisions
 from nbjudge.judge.verdict import GroupVerdict, Verdict
-from nbjudge.overrides.decisions import Decision, decision_for, read_decisions, write_decisions
 
 DECISION = Decision("double", "2:0a", "ada", 1.5, "rounding", "2026-11-26", {"zeros": True})
 
@@ -23,7 +23,26 @@ def test_work_that_could_not_be_run_is_no_ones_else():
     assert decision_for([DECISION], DECISION.answer, "eve", verdict) is DECISION
 
 
-def test_decisions_stay_where_new_ones_cannot_be_written(tmp_path, monkeypatch):
+def test_a_decision_is_for_equal_verdicts():
+    """For its own student it holds whatever the verdict is."""
+
+    def verdict(*agrees: bool) -> Verdict:
+        groups = (GroupVerdict(f"group {number}", 1, each) for number, each in enumerate(agrees))
+        return Verdict("double", 0, tuple(groups))
+
+    decided = Decision("double", "a", "ada", 2, "reason", "day", {"group 0": True, "group 1": False})
+    for student, outcome, holds in (
+        ("bob", verdict(True, False), True),
+        ("bob", verdict(True, False, True), True),  # a group that is new since
+        ("bob", verdict(True, True), False),
+        ("bob", verdict(False, False), False),
+        ("ada", verdict(False, False), True),
+    ):
+        assert (decision_for([decided], "a", student, outcome) is decided) == holds
+        assert decision_for([decided], "b", student, outcome) is None
+
+
+def test_decisions_stay_where_the_disk_is_full(tmp_path, monkeypatch):
     folders = CourseFolders(tmp_path)
     write_decisions(folders, "ps1", [DECISION])
 

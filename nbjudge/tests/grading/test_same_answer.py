@@ -8,7 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from nbjudge.cell_metadata import Origin, mark_checked, mark_origin
-from nbjudge.overrides.same_answer import LONGEST_PARSED, answers_of
+from nbjudge.grading.regrades import LONGEST_PARSED, answers_of
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 

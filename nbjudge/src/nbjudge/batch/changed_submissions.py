@@ -13,8 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from nbjudge.course.configuration import suggestion
-from nbjudge.course.course import open_course
-from nbjudge.course.digests import changed_sentence
+from nbjudge.course.course import changed_sentence, open_course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.record.graded_notebook import changed_material, is_finished, is_same_content

@@ -22,8 +22,15 @@ from distributed import TimeoutError as NotYet
 from distributed.comm.addressing import get_address_host_port
 
 from nbjudge.batch.cluster_worker import grade_notebook, unsuitable_reason, versions
-from nbjudge.batch.worker_process import AssignmentArchive
-from nbjudge.errors import CourseError, GradingStoppedError, NoKernelError, WorkerDiedError
+from nbjudge.batch.worker_process import AssignmentArchive, work
+from nbjudge.batch.workers import MAX_TRIES, result_of
+from nbjudge.errors import (
+    CourseError,
+    GradingFailedError,
+    GradingStoppedError,
+    NoKernelError,
+    WorkerDiedError,
+)
 from nbjudge.grading.job import GradingJob, GradingResult
 
 POLL_SECONDS = 1  # seconds
@@ -32,7 +39,6 @@ NEEDED = "It needs nbjudge[cluster], in the same version as here."
 NO_WORKER_YET = "waiting for a worker to join the scheduler"
 NO_USABLE_WORKER = "waiting for a worker that can grade"
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
-MAX_TRIES = 3  # of a notebook that takes its grading process or its worker along
 
 
 @dataclass
@@ -137,10 +143,6 @@ class Members:
             )
 
 
-class GradingFailedError(Exception):
-    """What a worker said went wrong; its log has the details."""
-
-
 class ClusterWorkers:
     """The workers of a scheduler, including those that join during the run."""
 
@@ -171,20 +173,19 @@ class ClusterWorkers:
         """Do one job. Raises WorkerDiedError where it takes workers along again and again, GradingFailedError
         where a worker says what went wrong, GradingStoppedError if no worker can do any.
         """
-        work, died_on = pickle.dumps((self._archive, job)), list[str]()
+        request, died_on = pickle.dumps((work, self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:
-            address, content = self._grade_on_a_worker(work, set(died_on))
+            address, content = self._grade_on_a_worker(request, set(died_on))
             if not content:
                 died_on.append(address)
                 continue
-            result = pickle.loads(content)
-            if isinstance(result, GradingResult):
+            try:
+                result: GradingResult = result_of(content)
                 return result
-            if isinstance(result, str):
-                raise GradingFailedError(f"{result} (on the worker {self._members.name(address)})")
-            if not isinstance(result, NoKernelError):
-                raise result
-            self._members.refuse(address, str(result))
+            except NoKernelError as error:
+                self._members.refuse(address, str(error))
+            except GradingFailedError as error:
+                raise GradingFailedError(f"{error} (on the worker {self._members.name(address)})") from None
         names = ", ".join(self._members.name(address) for address in died_on)
         raise WorkerDiedError(f"{WorkerDiedError.sentence} It was tried on {names}.")
 
@@ -196,7 +197,7 @@ class ClusterWorkers:
     def close(self) -> None:
         self._client.close()
 
-    def _grade_on_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, bytes]:
+    def _grade_on_a_worker(self, request: bytes, rather_not: set[str]) -> tuple[str, bytes]:
         """What `grade_notebook` returns on a worker; on the others, if those that it may run on have gone."""
         while True:
             good = self._good()
@@ -204,7 +205,7 @@ class ClusterWorkers:
                 time.sleep(POLL_SECONDS)
                 continue
             allowed = good - rather_not or good
-            task: Any = self._client.submit(grade_notebook, work, workers=sorted(allowed), pure=False)
+            task: Any = self._client.submit(grade_notebook, request, workers=sorted(allowed), pure=False)
             try:
                 while allowed & self._good():
                     with suppress(NotYet):

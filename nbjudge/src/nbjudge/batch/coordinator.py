@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -10,21 +11,101 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from nbjudge.batch.autograde_one import Autograder
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
+from nbjudge.course.folders import invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
-from nbjudge.errors import CourseError, GradingStoppedError, WorkerDiedError
+from nbjudge.errors import CourseError, GradingFailedError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import Executor, GradingJob, GradingResult
 from nbjudge.kernel.timing import Costs
-from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
+from nbjudge.plain_text import LONGEST_SENTENCE, TRACEBACK, keep_plain, plain_line, words_of_failure
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
 MAX_SUBMISSIONS_AT_WORK = 512  # submissions out at work, on however many workers
 NO_RECORD = "nbgrader left no graded notebook; the log says why"
 NBGRADER, WAIT = "nbgrader: read, merge, record", "wait for a worker"  # phases of the coordinator
 POLL_SECONDS = 0.5  # seconds after which it is seen that a worker came or left
+FAILED = "nbgrader could not grade it; the log says why"
+
+
+class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
+    """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
+
+    only = ""
+    executor: Executor | None = None  # grades its notebook; without one, this process does
+
+    def init_notebooks(self) -> None:
+        """Nothing: nbgrader's own search gives up on a folder without a notebook."""
+        self.assignments: dict[str, list[str]] = {}
+        self.notebooks: list[str] = []
+
+
+class Autograder:
+    """Sends the submissions to one assignment through nbgrader's `Autograde`, one by one."""
+
+    def __init__(self, config: Config, root: Path, assignment: str, log: Path) -> None:
+        self._config, self._root, self._assignment = config, root, assignment
+        self._handler = logging.FileHandler(log, encoding="utf-8")
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        # Those of the libraries would tear the progress bar.
+        logging.captureWarnings(True)
+        logging.getLogger("py.warnings").addHandler(self._handler)
+
+    def autograde(self, student: str, force: bool, executor: Executor) -> str:
+        """Do all that `nbgrader autograde ASSIGNMENT --student STUDENT` does, and say what went wrong.
+
+        Raises GradingStoppedError where no submission at all can be graded or recorded.
+        """
+        reason = invalid_id_reason(student)
+        if reason is not None:
+            return reason
+        config = Config(self._config)
+        log = _StudentLog(student, self._handler)
+        coursedir = CourseDirectory(config=config, log=log)
+        coursedir.root = str(self._root)
+        coursedir.assignment_id = self._assignment
+        coursedir.student_id = student
+        converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
+        converter.force, converter.only = force, student
+        converter.executor = executor
+        try:
+            converter.start()
+        except NbGraderException:
+            return log.last_words or FAILED
+        return ""
+
+    def log_warning(self, sentence: str) -> None:
+        """Write into the log what is true for the whole class."""
+        _StudentLog(self._assignment, self._handler).warning("%s", sentence)
+
+    def close(self) -> None:
+        logging.getLogger("py.warnings").removeHandler(self._handler)
+        logging.captureWarnings(False)
+        self._handler.close()
+
+
+class _StudentLog(logging.Logger):
+    """nbgrader's words about one student: into the log with the name, the last error kept."""
+
+    def __init__(self, student: str, handler: logging.Handler) -> None:
+        super().__init__(plain_line(student), logging.INFO)
+        self.addHandler(handler)
+        keep_plain(self)
+        self.last_words = ""
+
+    def handle(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        # An error of nbgrader's comes as a traceback between sentences that say only that there was one.
+        if record.levelno >= logging.ERROR and message.startswith(TRACEBACK):
+            self.last_words = words_of_failure(message)
+        super().handle(record)
 
 
 @dataclass(frozen=True)
@@ -125,7 +206,7 @@ class ClassRun:
                 self._over = error
                 return GradedSubmission(student, problem=str(error))
             except Exception as error:
-                problem = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
+                problem = _sentence(error)
         if problem:
             return GradedSubmission(student, problem=problem)
         try:
@@ -144,8 +225,8 @@ class ClassRun:
             if isinstance(error, CourseError) and not isinstance(error, WorkerDiedError):
                 self._over = GradingStoppedError(f"Nothing was graded. {error} {GRADES_ARE_KEPT}")
             else:
-                reason = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
-                self.warnings.append(f"The solution of {self._plan.assignment} could not be graded: {reason}")
+                what = f"The solution of {self._plan.assignment} could not be graded"
+                self.warnings.append(f"{what}: {_sentence(error)}")
         finally:
             for warning in self.warnings:
                 self._autograder.log_warning(warning)
@@ -184,3 +265,8 @@ class ClassRun:
         folders, assignment = self._plan.folders, self._plan.assignment
         for name in folders.notebook_names(assignment):
             yield read_graded(folders.autograded(student, assignment) / name)
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error) if isinstance(error, GradingFailedError) else f"{type(error).__name__}: {error}"
+    return plain_line(text, LONGEST_SENTENCE)

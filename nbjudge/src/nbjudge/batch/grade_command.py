@@ -149,8 +149,7 @@ def grade_plan(
                     assignments = course.assignments_in(plan.assignment)
                     preload_workers([file for each in assignments for file in each.checks_files])
             with start.phase("import nbgrader"):
-                from nbjudge.batch.autograde_one import Autograder
-                from nbjudge.batch.coordinator import ClassRun
+                from nbjudge.batch.coordinator import Autograder, ClassRun
                 from nbjudge.batch.display import Bar, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
                 from nbjudge.grading.prepare import refuse_other_cells, refuse_problems

@@ -10,8 +10,8 @@ from rich.text import Text
 from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
+from nbjudge.grading.regrades import Decision, decision_for, read_decisions, write_decisions
 from nbjudge.judge.verdict import Verdict
-from nbjudge.overrides.decisions import Decision, decision_for, read_decisions, write_decisions
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import read_graded
 

@@ -10,25 +10,28 @@ import atexit
 import gc
 import io
 import json
-import multiprocessing
 import os
+import pickle
 import resource
 import signal
 import sys
 import threading
+import traceback
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection
 from multiprocessing.util import Finalize
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from types import FrameType
 
 from nbjudge.classroom.limits import is_out_of_memory
 from nbjudge.course.course import Assignment, AssignmentSummary, Course
 from nbjudge.course.folders import CourseFolders
+from nbjudge.errors import GradingFailedError, GradingImpossibleError
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server_client import ForkServerClient, close_fork_server, use_fork_server
 from nbjudge.sandbox.inside.memory_use import limit_memory
@@ -114,7 +117,7 @@ def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
     except BaseException as error:
         if not (isinstance(error, SystemExit) or is_out_of_memory(error)):
             raise
-        # Told to end, or of no use. A pool would take this for a notebook that failed, and wait for the next.
+        # Told to end, or of no use: this is no notebook that failed, after which another could follow.
         close_fork_server()
         remove_unpacked()
         os._exit(0)
@@ -154,24 +157,59 @@ def _memory_limit(is_wanted: bool) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:
-    """What a process of the pool does first: it ends when it is told to, or when its parent is gone.
+def serve_local(wire: Connection, log: Path, fork_server: ForkServerClient | None) -> None:
+    """Serve as a process of this machine: what is printed goes to the log.
 
-    Whatever is printed goes to the log. Kernels are asked of the coordinator's fork server, if there is one.
+    Kernels are asked of the coordinator's fork server, if there is one.
     """
     gc.freeze()  # what the workers' fork server has imported stays
     gc.enable()
     log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log_file, sys.stdout.fileno())
     os.dup2(log_file, sys.stderr.fileno())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to answer
-    signal.signal(signal.SIGTERM, _end)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    # A process of a pool ends without what `atexit` would do.
+    # A process of multiprocessing's ends without what `atexit` would do.
     for clean_up in (close_fork_server, remove_unpacked):
         Finalize(None, clean_up, exitpriority=1)
     if fork_server is not None:
         use_fork_server(fork_server)
+    serve(wire)
+
+
+def serve(wire: Connection) -> None:
+    """Do what is asked for through a pipe, until it is told to end or the process that asks is gone.
+
+    The main thread does it, because the sandbox ends with the thread that started it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    signal.signal(signal.SIGTERM, _end)
+    arrived: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(wire, arrived), daemon=True).start()
+    while True:
+        wire.send_bytes(answer_to(arrived.get()))
+
+
+def answer_to(request: bytes) -> bytes:
+    """Call a pickled function with its arguments.
+
+    Returns, as a pickle, its result, the error of a machine or an assignment that no notebook can be graded
+    with, or a sentence that says how this call failed.
+    """
+    try:
+        function, *arguments = pickle.loads(request)
+        return pickle.dumps(function(*arguments))
+    except GradingImpossibleError as error:
+        return pickle.dumps(error)
+    except Exception as error:
+        traceback.print_exc()  # into the log
+        return pickle.dumps(GradingFailedError(f"{type(error).__name__}: {error}"))
+
+
+def _read(wire: Connection, arrived: SimpleQueue[bytes]) -> None:
+    """Take in requests as long as the process lives that sends them."""
+    with suppress(EOFError, OSError):
+        while True:
+            arrived.put(wire.recv_bytes())
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
@@ -182,8 +220,9 @@ def _end(_signal: int, _frame: FrameType | None) -> None:
     raise SystemExit
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
+if (
+    __name__ == "__main__"
+):  # a process of a cluster's worker, `python -m nbjudge.batch.worker_process DESCRIPTOR`
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    serve(Connection(descriptor))

@@ -1,26 +1,27 @@
-"""Who does the work on one machine: processes of its own, one for each core."""
+"""Processes that do the work: on one machine one for each core, or those of a cluster's workers."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import threading
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import pickle
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from queue import Empty, LifoQueue
+from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 
 from nbjudge.course.loading import imported_modules
-from nbjudge.errors import CourseError, WorkerDiedError
+from nbjudge.errors import CourseError, GradingFailedError, WorkerDiedError
 from nbjudge.sandbox.fork_server_client import ForkServer
 from nbjudge.settings import GradingSettings
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from traitlets.config import Config
 
     from nbjudge.batch.worker_process import AssignmentArchive
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from nbjudge.grading.job import GradingJob, GradingResult
 
 MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a notebook
-MAX_TRIES = 3  # of a notebook whose grading process dies; but for the first it is alone
+MAX_TRIES = 3  # of a notebook whose grading process dies
+POLL_SECONDS = 0.5  # seconds between looks whether a notebook is still wanted
 END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")
 
@@ -93,6 +95,42 @@ def start_fork_server(course: Course, assignment: str, config: Config) -> ForkSe
         return None
 
 
+class JobCancelledError(Exception):
+    """The process that asked for this notebook has gone, or was interrupted."""
+
+
+class GradingProcess:
+    """A process that grades one notebook after the other, and ends when this one does."""
+
+    def __init__(self, start: Callable[[Connection], Any]) -> None:
+        """Have `start` start it; it answers through its end of the pipe (`worker_process.serve`)."""
+        self._wire, child_end = multiprocessing.Pipe()
+        with child_end:
+            self._process = start(child_end)
+
+    def call(self, request: bytes, is_wanted: Callable[[], bool]) -> bytes:
+        """Return the answer to a pickled function with its arguments; empty if the process died.
+
+        Raises JobCancelledError as soon as it is not wanted any more.
+        """
+        try:
+            self._wire.send_bytes(request)
+            while not self._wire.poll(POLL_SECONDS):
+                if not is_wanted():
+                    raise JobCancelledError
+            return self._wire.recv_bytes()
+        except (EOFError, OSError):
+            return b""
+
+    def end(self) -> None:
+        """Let it clean up behind itself, and kill it if it does not."""
+        self._process.terminate()
+        self._process.join(END_SECONDS)
+        self._process.kill()
+        self._process.join()
+        self._wire.close()
+
+
 class LocalWorkers:
     """Processes on this machine. One that dies is replaced, and its notebook graded again."""
 
@@ -101,10 +139,10 @@ class LocalWorkers:
     ) -> None:
         preload_workers()
         self._archive, self._count, self._setup = archive, count, (log, fork_server and fork_server.client())
-        self._others = set(multiprocessing.active_children())
-        self._replacing, self._alone = threading.Lock(), threading.Lock()
+        self._idle: LifoQueue[GradingProcess | None] = LifoQueue()  # None is one that is not started yet
+        for _ in range(count):
+            self._idle.put(None)
         self._stopped = False
-        self._pool = self._new_pool()
 
     def capacity(self) -> int:
         return self._count + 1  # the next one is ready when a process is done
@@ -116,45 +154,63 @@ class LocalWorkers:
         """The summary of an assignment's notebook, by a worker, which loads its checks in any case."""
         from nbjudge.batch.worker_process import summarize
 
-        try:
-            return self._pool.submit(summarize, self._archive, name).result()
-        except BrokenProcessPool:  # the first job makes a new one, and says what is wrong
-            return None
+        summary: AssignmentSummary | None = None
+        with suppress(WorkerDiedError, GradingFailedError):  # the first job says what is wrong
+            summary = self._call(summarize, name)
+        return summary
 
     def run(self, job: GradingJob) -> GradingResult:
         """Do one job. Raises WorkerDiedError where it takes its process along again and again."""
         from nbjudge.batch.worker_process import work
 
-        pool = self._pool
-        try:
-            return pool.submit(work, self._archive, job).result()
-        except BrokenProcessPool:
-            with self._replacing:
-                if self._pool is pool and not self._stopped:
-                    self._pool = self._new_pool()
-        # Any of the notebooks that were in work may have ended the pool: each is tried by itself.
-        for _ in range(MAX_TRIES - 1):
-            with self._alone, suppress(BrokenProcessPool):
-                if self._stopped:
-                    break
-                with self._new_pool(1) as alone:
-                    return alone.submit(work, self._archive, job).result()
-        raise WorkerDiedError
+        result: GradingResult = self._call(work, job)
+        return result
 
     def stop(self) -> None:
         self._stopped = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        processes = set(multiprocessing.active_children()) - self._others
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join(END_SECONDS)
-            process.kill()
+        self.close()
 
     def close(self) -> None:
-        self._pool.shutdown()
+        with suppress(Empty):
+            while True:
+                process = self._idle.get_nowait()
+                if process is not None:
+                    process.end()
 
-    def _new_pool(self, count: int = 0) -> ProcessPoolExecutor:
-        from nbjudge.batch.worker_process import initialize_worker
+    def _call(self, function: Callable[..., Any], argument: Any) -> Any:
+        """Call a function of `worker_process` with the archive and another argument."""
+        request = pickle.dumps((function, self._archive, argument))
+        for _ in range(MAX_TRIES):
+            process = self._wait_for_process()
+            try:
+                content = process.call(request, lambda: not self._stopped)
+            except BaseException:
+                process.end()
+                raise
+            if content:
+                self._idle.put(process)
+                return result_of(content)
+            process.end()
+            self._idle.put(None)
+        raise WorkerDiedError
 
-        return ProcessPoolExecutor(count or self._count, _processes, initialize_worker, self._setup)
+    def _wait_for_process(self) -> GradingProcess:
+        while not self._stopped:
+            with suppress(Empty):
+                return self._idle.get(timeout=POLL_SECONDS) or GradingProcess(self._start)
+        raise JobCancelledError
+
+    def _start(self, wire: Connection) -> Any:
+        from nbjudge.batch.worker_process import serve_local
+
+        process = _processes.Process(target=serve_local, args=(wire, *self._setup), daemon=True)
+        process.start()
+        return process
+
+
+def result_of(content: bytes) -> Any:
+    """Return the result of a call that a process has answered. Raises the error that it answered with."""
+    result = pickle.loads(content)
+    if isinstance(result, Exception):
+        raise result
+    return result

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,12 +18,15 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.variable import Variable
 from nbjudge.course.configuration import read_config, suggestion
-from nbjudge.course.digests import material_digests
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.loading import imported_modules, in_folder, load_checks, put_in_order, read_plain_cells
 from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
+from nbjudge.plain_text import first_few
 from nbjudge.settings import GradingSettings, Limits
+from nbjudge.submission.files import plain_file_names
+
+DIGITS = 16  # hexadecimal ones of a digest; no one gains by two that are equal
 
 # How the hidden region of a graded cell names its exercise.
 CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
@@ -315,3 +321,36 @@ def _modification_times(folders: CourseFolders) -> dict[str, int]:
     files += [file for file in folders.source.rglob("*") if file.is_file()]  # a notebook's data, too
     files += folders.root.glob("nbgrader_config.*")
     return {str(file): file.stat().st_mtime_ns for file in files}
+
+
+def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[str, str]:
+    """Digests of what the points of a notebook depend on besides the submission, by path in the course.
+
+    That is the source notebook without its outputs, each file of checks, and, under the name of their
+    folder, the files beside the notebook.
+    """
+    cells = [(c.cell_type, c.source, dict(c.marks), list(c.tags)) for c in read_plain_cells(source)]
+    contents = {source: json.dumps(cells, sort_keys=True).encode()}
+    for path in checks:
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        contents |= {file: file.read_bytes() for file in files}
+    extra = b"".join(_file_parts(source.parent))
+    if extra:
+        contents[source.parent] = extra
+    return {
+        os.path.relpath(path, root): hashlib.sha256(content).hexdigest()[:DIGITS]
+        for path, content in contents.items()
+    }
+
+
+def changed_sentence(assignment: str, students: int, changed: Collection[str], command: str) -> str:
+    """Say that work was graded before its author changed these files, and which command grades it again."""
+    were = "1 submission was" if students == 1 else f"{students} submissions were"
+    before = f"graded before {first_few(sorted(changed))} changed"
+    it = "it" if students == 1 else "them"
+    return f"{assignment}: {were} {before}: `{command} {shlex.quote(assignment)} --force` grades {it} again."
+
+
+def _file_parts(folder: Path) -> Iterator[bytes]:
+    for name in sorted(plain_file_names(folder)):
+        yield os.fsencode(name) + hashlib.sha256((folder / name).read_bytes()).digest()

@@ -26,10 +26,10 @@ from nbformat import NotebookNode
 from nbjudge.course.course import Assignment
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
 from nbjudge.grading.grade import grade, grade_without_running
+from nbjudge.grading.regrades import record_answers
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
-from nbjudge.overrides.same_answer import record_answers
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import copy_plain_files, plain_file_names, write_files
 

@@ -24,8 +24,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from nbjudge.course.course import Assignment
-from nbjudge.course.digests import changed_sentence
+from nbjudge.course.course import Assignment, changed_sentence
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error

@@ -28,7 +28,7 @@ from nbjudge.errors import (
 )
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
-from nbjudge.overrides.decisions import apply_regrades
+from nbjudge.grading.regrades import apply_regrades
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
