@@ -1,4 +1,8 @@
-"""The course, as nbgrader reads it. Attention Lab plugs in at nbgrader's own seams only."""
+"""The course, as nbgrader reads it.
+
+nbjudge plugs in by nbgrader's settings. What nbgrader has no setting for, `nbjudge.nbgrader_hooks` replaces
+for the time of a run.
+"""
 
 from contextlib import suppress
 

@@ -69,7 +69,7 @@ def test_digest_differs_with_every_change(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("files", "notebook", "given", "beside", "note"),
+    ("files", "notebook", "given", "expected", "note"),
     [
         (
             {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"},
@@ -90,10 +90,10 @@ def test_digest_differs_with_every_change(tmp_path):
         ),
     ],
 )
-def test_files_beside_a_notebook(tmp_path, files, notebook, given, beside, note):
+def test_files_beside_a_notebook(tmp_path, files, notebook, given, expected, note):
     """The assignment's folders and files win, and only what clashes is left out."""
-    found, said = files_beside(SubmissionFolder(Folder(tmp_path), files=files), notebook, given)
-    assert found == beside and said.startswith(note) and bool(said) == bool(note)
+    found, message = files_beside(SubmissionFolder(Folder(tmp_path), files=files), notebook, given)
+    assert found == expected and message.startswith(note) and bool(message) == bool(note)
 
 
 def test_files_that_are_there_are_not_written_over(tmp_path):

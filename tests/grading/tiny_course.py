@@ -132,16 +132,8 @@ def succeed(root: Path, *arguments: str) -> None:
 
 def written_question() -> NotebookNode:
     """A question that a person marks."""
-    marks = {
-        "grade": True,
-        "locked": False,
-        "solution": True,
-        "task": False,
-        "points": 3,
-        "schema_version": 3,
-    }
-    marks |= {"grade_id": "why", "cell_type": "markdown"}
-    return nbformat.v4.new_markdown_cell("Why?", id="why", metadata={"nbgrader": marks})
+    answer = _marked("why", "Why?", grade=True, solution=True, points=3, cell_type="markdown")
+    return nbformat.v4.new_markdown_cell("Why?", id="why", metadata=answer.metadata)
 
 
 def make_course(root: Path, config: str | None = None, lesson: NotebookNode | None = None) -> Course:

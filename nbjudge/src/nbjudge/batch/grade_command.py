@@ -95,7 +95,7 @@ def _follow_dates(plan: Plan, console: Console) -> None:
         return
     from nbjudge.batch.display import print_plain
     from nbjudge.course.gradebook import course_directory, not_generated_reason
-    from nbjudge.nbgrader_hooks.penalties import update_penalties
+    from nbjudge.nbgrader_hooks.gradebook_hooks import update_penalties
 
     coursedir = course_directory(plan.folders.root, config)
     coursedir.assignment_id = plan.assignment

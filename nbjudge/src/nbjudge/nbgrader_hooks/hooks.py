@@ -1,11 +1,14 @@
 """The hooks into nbgrader's `Autograde`: one function for each behaviour that nbjudge changes.
 
 nbgrader has settings for its exporter and its preprocessors only. It makes the exporter once per run, just
-before it converts the submissions; `SubmissionExporter` installs these hooks then. `converter` is the
-`Autograde`.
+before it converts the submissions; `SubmissionExporter` installs these hooks then: they replace methods of
+the run's own `Autograde`, the `converter`. What would make each of them unnecessary in nbgrader:
 
-nbgrader enters a submission into the gradebook before it grades it, and without scores it counts as 0 there.
-If its grading does not end, the earlier grade is restored; without one, the entry is removed.
+- `prepare_run`: a hook before the first submission, and one sentence in place of a traceback for each.
+- `select_submissions`: a setting that says which submissions there are, and what is wrong with an id.
+- `regrade_changed`: the content of a submission, not its time, decides whether it is graded again.
+- `copy_no_extra_files`, `hide_links`: links are not followed, and files are copied by a preprocessor.
+- `GradedNotebookWriter`: a write that fails is an error with a sentence.
 """
 
 from __future__ import annotations
@@ -14,15 +17,15 @@ import copy
 import errno
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbconvert.writers.files import FilesWriter
-from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import OperationalError
 
 from nbjudge.course.course import Assignment, changed_sentence
 from nbjudge.course.folders import folders_of, invalid_id_reason
@@ -31,27 +34,16 @@ from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_erro
 from nbjudge.grading.job import run_job
 from nbjudge.grading.prepare import prepare, refuse_other_cells, refuse_problems
 from nbjudge.grading.solution import check_solution
-from nbjudge.nbgrader_hooks.penalties import update_penalties
+from nbjudge.nbgrader_hooks.gradebook_hooks import update_penalties
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
-from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
-from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
-from nbjudge.record.grades import NotebookGrades, open_tasks, read_grades, read_marked_answers
 from nbjudge.sandbox.fork_server_client import current_fork_server
-from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
+from nbjudge.submission.files import TIMESTAMP_FILE, has_timestamp, is_reached_by_link
 
 NOT_FOLLOWED = " (a link, which is not followed)"
 GRADED_AGAIN = "%s: an earlier run stopped before it finished this submission; it is graded again."
+Read = Callable[[str], datetime | None]
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-# What nbgrader changes of each kind of row while it grades.
-CHANGED = {
-    "SubmittedAssignment": ("timestamp",),
-    "SubmittedNotebook": ("late_submission_penalty",),
-    "Grade": ("auto_score", "needs_manual_grade"),
-    "Comment": ("auto_comment",),
-}
-Earlier = dict[str, dict[str, Any]]  # the earlier values of each row's columns, by the id of the row
-NOT_TAKEN_BACK = "%s: its grading stopped, and the gradebook may show 0 for it until it is graded again (%s)."
 
 
 def prepare_run(converter: Any, config: Any) -> None:
@@ -102,12 +94,22 @@ def copy_no_extra_files(converter: Any) -> None:
     coursedir = converter.coursedir = copy.copy(converter.coursedir)
     coursedir.ignore = [*coursedir.ignore, "*"]
     read = coursedir.get_existing_timestamp
-    coursedir.get_existing_timestamp = ignoring_invalid_timestamps(read, converter.log)
+    coursedir.get_existing_timestamp = _ignoring_invalid_timestamps(read, converter.log)
 
 
-def share_sql(converter: Any) -> None:
-    """Let connections to the gradebook share compiled statements: compiling takes longer than running."""
-    converter.coursedir.db_url = with_shared_sql(converter.coursedir.db_url)
+def _ignoring_invalid_timestamps(read: Read, log: Any) -> Read:
+    """nbgrader's reader, for which a file that tells no time is like none at all."""
+
+    def read_valid(folder: str) -> datetime | None:
+        if not has_timestamp(Path(folder)):
+            return None
+        try:
+            return read(folder)
+        except (Exception, SystemExit):
+            log.warning("%s tells no time and is passed over.", Path(folder) / TIMESTAMP_FILE)
+            return None
+
+    return read_valid
 
 
 def hide_links(coursedir: Any) -> None:
@@ -154,49 +156,6 @@ def force_where(converter: Any, is_old: Callable[[str, str], bool]) -> None:
             converter.force = force
 
     converter.init_destination = init_destination_of_old
-
-
-def keep_marks(converter: Any) -> None:
-    """Keep a mark given by hand where the answer is the same to the letter and its automatic points are.
-
-    nbgrader offers every mark again that it grades again, except on tasks, whatever the answer is. A learning
-    platform gets no grade for a submission with a mark that is offered.
-    """
-    coursedir, end = converter.coursedir, converter.set_permissions
-    init_destination, convert = converter.init_destination, converter.convert_notebooks
-    folders = folders_of(coursedir)
-    earlier: dict[str, tuple[NotebookGrades, dict[str, str]]] = {}
-
-    def init_destination_after_note(assignment: str, student: str) -> bool:
-        earlier.clear()
-        graded = folders.autograded(student, assignment)
-        if graded.is_dir():  # nbgrader removes it
-            for (_, name), grades in read_grades(coursedir.db_url, assignment, student).items():
-                if grades.has_marks:
-                    earlier[name] = grades, read_marked_answers(graded / f"{name}.ipynb")
-        return bool(init_destination(assignment, student))
-
-    def end_with_marks(assignment: str, student: str) -> None:
-        for name, (grades, answers) in earlier.items():
-            now = read_marked_answers(folders.autograded(student, assignment) / f"{name}.ipynb")
-            same = {cell for cell, answer in now.items() if answer == answers.get(cell)}
-            with _gradebook(converter) as gradebook:
-                for grade in gradebook.find_submission_notebook(name, assignment, student).grades:
-                    before = grades.cells.get(grade.name)
-                    if before is not None and before.manual_score is not None:
-                        is_same = grade.name in same and grade.auto_score == before.auto_score
-                        grade.needs_manual_grade = before.waits or not is_same
-                gradebook.db.commit()
-        end(assignment, student)
-
-    def convert_and_tell() -> None:
-        convert()
-        if not getattr(converter, "only", ""):  # `nbjudge grade` says it once for the class
-            for sentence in open_tasks(coursedir.db_url, folders, coursedir.assignment_id):
-                converter.log.warning(sentence)
-
-    converter.init_destination, converter.set_permissions = init_destination_after_note, end_with_marks
-    converter.convert_notebooks = convert_and_tell
 
 
 def select_submissions(converter: Any, assignments: Sequence[Assignment]) -> None:
@@ -294,81 +253,3 @@ def stop_if_unwritable(coursedir: Any, what_happened: str) -> None:
     """Stop the run, with a sentence, where grades cannot be written to nbgrader's folder or gradebook."""
     with stop_on_course_error(what_happened, GRADES_ARE_KEPT):
         refuse_unwritable(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
-
-
-def take_back_ungraded(converter: Any) -> None:
-    """Have nbgrader's `Autograde` take back what it entered for a submission that it then did not grade.
-
-    Whatever ends its grading: a stopped run, Ctrl-C, a failure of this submission alone.
-    """
-    begin, end, convert = converter.init_assignment, converter.set_permissions, converter.convert_notebooks
-    begun: dict[tuple[str, str], Earlier] = {}
-
-    def take_back() -> None:
-        for (assignment, student), earlier in begun.items():
-            try:
-                # nbgrader removes the folder itself unless the whole run is stopped. First, because a full
-                # disk then has space for the gradebook again.
-                folder = folders_of(converter.coursedir).autograded(student, assignment)
-                names = [Path(notebook).stem for notebook in converter.notebooks]
-                remove_unfinished(folder, names, converter.coursedir.notebook_id == "*")
-                with _gradebook(converter) as gradebook:
-                    _restore(gradebook, assignment, student, earlier)
-            except (SQLAlchemyError, OSError) as error:  # it must not hide what stopped the grading
-                converter.log.error(NOT_TAKEN_BACK, student, plain_line(str(error)))
-        begun.clear()
-
-    def begin_after_note(assignment: str, student: str) -> None:
-        take_back()  # of the one before, which failed
-        with _gradebook(converter) as gradebook:
-            begun[assignment, student] = _entered(gradebook, assignment, student)
-        begin(assignment, student)
-
-    def end_with_grades(assignment: str, student: str) -> None:
-        begun.clear()  # nbgrader gets here once all notebooks have their grades
-        end(assignment, student)
-
-    def convert_and_take_back() -> None:
-        try:
-            convert()
-        finally:
-            take_back()
-
-    converter.init_assignment, converter.set_permissions = begin_after_note, end_with_grades
-    converter.convert_notebooks = convert_and_take_back
-
-
-def _gradebook(converter: Any) -> Any:
-    return Gradebook(converter.coursedir.db_url, converter.coursedir.course_id)
-
-
-def _entered(gradebook: Any, assignment: str, student: str) -> Earlier:
-    """What the gradebook has of a submission; nothing where no one has graded or extended it."""
-    rows = list(_rows(gradebook, assignment, student))
-    wanted = ("auto_score", "manual_score", "extra_credit", "auto_comment", "manual_comment", "extension")
-    if all(getattr(row, name, None) is None for row in rows for name in wanted):
-        return {}  # such as after a run that was killed
-    return {row.id: {name: getattr(row, name) for name in CHANGED[type(row).__name__]} for row in rows}
-
-
-def _restore(gradebook: Any, assignment: str, student: str, earlier: Earlier) -> None:
-    rows = list(_rows(gradebook, assignment, student))
-    for row in reversed(rows):
-        # Not by nbgrader's own method, which logs a traceback where the disk is full.
-        if not earlier:
-            gradebook.db.delete(row)
-        for name, value in earlier.get(row.id, {}).items():
-            setattr(row, name, value)
-    gradebook.db.commit()
-
-
-def _rows(gradebook: Any, assignment: str, student: str) -> Iterator[Any]:
-    try:
-        submission = gradebook.find_submission(assignment, student)
-    except MissingEntry:
-        return
-    yield submission
-    for notebook in submission.notebooks:
-        yield notebook
-        yield from notebook.grades
-        yield from notebook.comments

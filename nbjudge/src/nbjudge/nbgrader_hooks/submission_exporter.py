@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbconvert.exporters.exporter import Exporter, ResourcesDict
-from nbformat.v4.rwbase import split_lines, strip_transient
+from nbconvert.exporters.exporter import ResourcesDict
 from traitlets import Bool
 from traitlets.log import get_logger
 
@@ -20,7 +17,7 @@ from nbjudge.course.assignment_forms import answer_cells, named_notebooks, templ
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
-from nbjudge.nbgrader_hooks import hooks
+from nbjudge.nbgrader_hooks import gradebook_hooks, hooks
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of
 from nbjudge.plain_text import keep_plain
 from nbjudge.settings import GradingSettings
@@ -78,10 +75,10 @@ class SubmissionExporter(NotebookExporter):
         keep_plain(self.log)
         converter: Any = self.parent
         hooks.copy_no_extra_files(converter)
-        hooks.share_sql(converter)
         hooks.hide_links(converter.coursedir)
-        hooks.take_back_ungraded(converter)
-        hooks.keep_marks(converter)
+        gradebook_hooks.share_sql(converter)
+        gradebook_hooks.take_back_ungraded(converter)
+        gradebook_hooks.keep_marks(converter)
         hooks.prepare_run(converter, self.config)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
@@ -90,14 +87,6 @@ class SubmissionExporter(NotebookExporter):
                 return self._from_filename(filename, resources, **kwargs)
         except OutOfReachError as error:
             raise CourseError(OUT_OF_REACH.format(filename, error)) from error
-
-    def from_notebook_node(self, nb: Any, resources: Any = None, **kwargs: Any) -> Any:
-        """As nbconvert does it, without a second check and a second copy of the notebook."""
-        if self.nbformat_version != nb.nbformat:
-            return super().from_notebook_node(nb, resources, **kwargs)
-        notebook, resources = Exporter.from_notebook_node(self, nb, resources, **kwargs)
-        resources["output_suffix"] = ".nbconvert"
-        return notebook_file(notebook), resources
 
     def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
         converter: Any = self.parent
@@ -133,19 +122,8 @@ class SubmissionExporter(NotebookExporter):
             # As students have it, with their answers: it holds no hidden test and no solution.
             answers = read_submission(handed_in, other, answer_cells(forms[other]), contents).cells
             merged = merge_submission(without_hidden_regions(forms[other], self.config), answers)
-            files[other] = notebook_file(merged).encode()
+            files[other] = nbformat.writes(merged).encode()
         self.files_beside = files
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
         resources["nbjudge_digest"] = handed_in.digest
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
-
-
-def notebook_file(notebook: Any) -> str:
-    """Return the text of a valid notebook's file, as nbformat writes it. The notebook is changed."""
-    content = strip_transient(split_lines(notebook))
-    form: dict[str, Any] = {"ensure_ascii": False, "sort_keys": True}
-    try:
-        text = msgspec.json.format(json.dumps(content, **form).encode(), indent=1).decode()
-    except (UnicodeEncodeError, msgspec.DecodeError):  # half a character, or NaN, which JSON does not have
-        text = json.dumps(content, indent=1, separators=(",", ": "), **form)
-    return f"{text}\n"

@@ -12,13 +12,11 @@ import os
 import shutil
 import stat
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
 ALL_EXTRA_FILES = 100 * 2**20  # bytes
@@ -221,7 +219,6 @@ def _content(descriptor: int, largest: int) -> bytes:
 
 
 TIMESTAMP_FILE = "timestamp.txt"
-Read = Callable[[str], datetime | None]
 
 
 def has_timestamp(folder: Path) -> bool:
@@ -230,18 +227,3 @@ def has_timestamp(folder: Path) -> bool:
         about = (folder / TIMESTAMP_FILE).lstat()
         return stat.S_ISREG(about.st_mode) and about.st_size < 1000
     return False
-
-
-def ignoring_invalid_timestamps(read: Read, log: Any) -> Read:
-    """nbgrader's reader, for which a file that tells no time is like none at all."""
-
-    def read_valid(folder: str) -> datetime | None:
-        if not has_timestamp(Path(folder)):
-            return None
-        try:
-            return read(folder)
-        except (Exception, SystemExit):
-            log.warning("%s tells no time and is passed over.", Path(folder) / TIMESTAMP_FILE)
-            return None
-
-    return read_valid
