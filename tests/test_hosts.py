@@ -18,7 +18,7 @@ from attention_lab.maintain.hosts import (
     update_install_lines,
     with_buttons,
 )
-from attention_lab.maintain.site.front_page import front_page
+from attention_lab.maintain.site.build_site import front_page
 from attention_lab.maintain.site.pages import page_of
 from attention_lab.tutor.panel import is_notebook
 from nbjudge.course.course import Course

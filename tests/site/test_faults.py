@@ -6,9 +6,6 @@ from rich.console import Console
 
 from attention_lab.errors import CourseError
 from attention_lab.maintain.site.build_site import build_site, run_sphinx
-from attention_lab.maintain.site.landmarks import fix
-from attention_lab.maintain.site.mathml import mathml
-from attention_lab.maintain.site.needed_cells import needed_cells
 from attention_lab.maintain.site.static_sliders import run_cell
 from nbjudge.course.course import Course
 
@@ -31,7 +28,7 @@ def course(tmp_path):
     return Course(tmp_path)
 
 
-def test_a_picture_without_words_is_refused_and_the_old_site_stays(course, tmp_path):
+def test_a_picture_without_words_is_refused(course, tmp_path):
     old = tmp_path / "pages"
     (old / "_static").mkdir(parents=True)
     (old / "_static/scrollers.js").touch()
@@ -41,7 +38,7 @@ def test_a_picture_without_words_is_refused_and_the_old_site_stays(course, tmp_p
     assert not list(tmp_path.glob(".site-*"))
 
 
-def test_a_folder_with_something_else_is_not_replaced(course, tmp_path):
+def test_a_folder_with_something_else_stays(course, tmp_path):
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages/thesis.txt").touch()
     with pytest.raises(CourseError, match="pages holds something else: name another folder"):
@@ -51,14 +48,8 @@ def test_a_folder_with_something_else_is_not_replaced(course, tmp_path):
         build_site(course, tmp_path / "pages/thesis.txt", Console(quiet=True))
 
 
-def test_a_lesson_that_was_not_built_is_said_in_a_sentence(course, tmp_path):
-    (tmp_path / "release/01_one/one.ipynb").unlink()
-    with pytest.raises(CourseError, match=r"one\.ipynb cannot be read as a notebook"):
-        build_site(course, tmp_path / "pages", Console(quiet=True))
-
-
 @pytest.mark.filterwarnings("ignore:'myst_parser")  # uses what Sphinx 11 will not have
-def test_a_fault_in_a_page_or_a_docstring_is_said_in_a_plain_sentence(tmp_path):
+def test_a_fault_in_a_page_is_one_plain_sentence(tmp_path):
     (tmp_path / "pages").mkdir()
     (tmp_path / "beside").mkdir()
     (tmp_path / "pages/index.md").write_text("# Lessons\n\nBegin with [the first](nowhere.md).\n")
@@ -75,7 +66,8 @@ def test_a_fault_in_a_page_or_a_docstring_is_said_in_a_plain_sentence(tmp_path):
     assert message.isprintable()
 
 
-def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
+def test_only_cells_that_a_slider_needs_are_run():
+    """A cell that does not run is said in a sentence."""
     codes = [
         "import math",
         "numbers = [4, 2]",
@@ -84,30 +76,6 @@ def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
         "print('not for the page')\nother = 5",
         "roots(numbers)",
     ]
-    assert needed_cells(codes, 5) == [0, 3, 5]
     assert run_cell(codes, 5, "the slider") == pytest.approx([1, 2**0.5])
-
-
-def test_a_slider_that_does_not_run_is_said_in_a_sentence(tmp_path):
     with pytest.raises(CourseError, match="The slider 'x' cannot be drawn: .* ZeroDivisionError"):
         run_cell(["1 / 0"], 0, "The slider 'x'")
-
-
-def test_formulas_keep_what_the_library_would_lose():
-    assert mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block").count("<mtr>") == 2
-    assert "<mtext>masked_softmax</mtext>" in mathml(r"\operatorname{masked\_softmax}(x)")
-    assert '<mo lspace="0em" rspace="0.167em">ln</mo><mn>4</mn>' in mathml(r"\ln 4")
-    with pytest.raises(ValueError, match="becomes no MathML at"):
-        mathml(r"\nosuchcommand{x}")
-
-
-def test_a_corner_without_a_word_heads_nothing():
-    table = '<tr><th class="head"><p></p></th><th></th><th>d_k</th></tr>'
-    assert fix(table) == "<tr><td></td><td></td><th>d_k</th></tr>"
-
-
-def test_the_arguments_of_a_function_are_a_list_and_its_description_stays_one():
-    entry = '<dl class="py"><dt>f(\n{}\n)</dt><dd>Says.</dd></dl>'
-    written = '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
-    fixed = '<ul class="arguments">\n<li><em class="sig-param">x</em>,</li>\n</ul>'
-    assert fix(entry.format(written)) == entry.format(fixed)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from attention_lab.maintain.site.reference import PAGES as REFERENCE
 from nbjudge.course.course import open_course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +22,9 @@ for (const token of document.querySelectorAll(".highlight span")) {
   if (seen.has(kind)) token.replaceWith(...token.childNodes); else seen.add(kind);
 }
 """
+REFERENCE = ("index", "lessons", "checks", "attention-lab", "nbjudge", "settings")
 PAGES = ["index.html", "search.html"]
-PAGES += [f"reference/{name}.html" for name in ("index", *REFERENCE)]
+PAGES += [f"reference/{name}.html" for name in REFERENCE]
 PAGES += [f"{lesson.folder}/{lesson.name}.html" for lesson in open_course(ROOT).assignments.values()]
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, pytest.mark.lesson]

@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from attention_lab.maintain.site.alt_texts import alt_texts_of
+from attention_lab.maintain.site.pages import alt_texts_of
 from attention_lab.maintain.site.static_sliders import places_of
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook

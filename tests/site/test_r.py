@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.site.needed_cells import needed_cells
 from attention_lab.maintain.site.r_cells import r_cells
+from attention_lab.maintain.site.static_sliders import needed_cells
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook
 

@@ -7,29 +7,45 @@ Beside the lessons is a reference of commands, settings and names in code.
 from __future__ import annotations
 
 import io
+import re
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import Template
 from tempfile import TemporaryDirectory
 
 import nbformat
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from rich.text import Text
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.hosts import repository
-from attention_lab.maintain.site.front_page import front_page
+from attention_lab.maintain.hosts import paragraph, repository
 from attention_lab.maintain.site.pages import page_of
-from attention_lab.maintain.site.reference import reference_pages
-from nbjudge.course.course import Course
+from nbjudge.course.configuration import options_of
+from nbjudge.course.course import Assignment, Course
+from nbjudge.course.loading import read_notebook
+from nbjudge.settings import SECTIONS
 
-THEME = Path(__file__).with_name("theme")
-FIRST_PAGE, FRONT_PAGE = "index.html", "index.md"
+HERE = Path(__file__).parent
+THEME = HERE / "theme"
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
 ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, the docstring."
+# "At the end of this lesson you can write ...": the sentence that says what a lesson is for.
+PROMISE = re.compile(r"(?:At the end|After)(?: of)?(?: this lesson)? you can\b(.*?[.!?])(?=\s|$)")
+SETTING = """
+```{{confval}} c.{section}.{name}
+:type: {type}
+:default: `{default!r}`
+
+{help}
+```
+"""
 
 
 def build_site(course: Course, folder: Path, console: Console) -> Path:
@@ -37,9 +53,8 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
 
     What is there stays until the new site is whole. CourseError where it cannot be made.
     """
-    folder = (
-        folder.absolute()
-    )  # Python 3.11 makes a temporary folder's name no more absolute than it was given
+    # Python 3.11 makes a temporary folder's name no more absolute than it was given.
+    folder = folder.absolute()
     try:
         if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
             raise CourseError(f"{folder} holds something else: name another folder with --folder.")
@@ -57,33 +72,83 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
             f"The site cannot be written to {folder}: {error.strerror or error}. "
             "Free some space or name another folder with --folder."
         ) from error
-    return folder / FIRST_PAGE
+    return folder / "index.html"
 
 
 def _prepare(course: Course, work: Path, console: Console) -> None:
-    """Sphinx's sources under `work`: pages in `pages/`, and in `beside/` what goes next to them."""
+    """Write Sphinx's sources: pages into `pages/`, and into `beside/` what goes next to them."""
     lessons = list(course.assignments.values())
-    with Progress(console=console, transient=True) as progress:
-        for lesson in progress.track(lessons, description="Pages and sliders"):
-            page = page_of(lesson)
-            for kind in ("pages", "beside"):
-                (work / kind / lesson.folder).mkdir(parents=True)
-            nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
-            for name, content in page.files.items():
-                (work / "beside" / lesson.folder / name).write_bytes(content)
-    for name, text in {FRONT_PAGE: front_page(lessons), **reference_pages(lessons)}.items():
-        source = work / "pages" / name
-        source.parent.mkdir(exist_ok=True)
-        source.write_text(text, encoding="utf-8")
+    for lesson in track(lessons, "Pages and sliders", console=console, transient=True):
+        page = page_of(lesson)
+        for kind in ("pages", "beside"):
+            (work / kind / lesson.folder).mkdir(parents=True)
+        nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
+        for name, content in page.files.items():
+            (work / "beside" / lesson.folder / name).write_bytes(content)
+    (work / "pages/index.md").write_text(front_page(lessons), encoding="utf-8")
+    (work / "pages/reference").mkdir()
+    for frame in (HERE / "reference").glob("*.md"):
+        text = Template(frame.read_text("utf-8"))
+        if "$content" in text.template:
+            text = Template(text.substitute(content=_generated(frame.stem)))
+        (work / "pages/reference" / frame.name).write_text(text.template, encoding="utf-8")
+
+
+def front_page(lessons: Sequence[Assignment]) -> str:
+    """Return the first page in Markdown, with an entry for each lesson in its own words."""
+    addresses = [f"{lesson.folder}/{lesson.name}.ipynb" for lesson in lessons]
+    contents = "\n".join([*addresses, "reference/index.md"])
+    return Template((HERE / "front_page.md").read_text("utf-8")).substitute(
+        lessons="\n".join(map(_entry, lessons, addresses)),
+        first=addresses[0],
+        hosts=paragraph(repository(lessons[0].course.root)),
+        contents=f"```{{toctree}}\n:hidden:\n\n{contents}\n```",
+    )
+
+
+def _entry(lesson: Assignment, address: str) -> str:
+    """Write the title, how long it takes, and what one can do afterwards."""
+    title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
+    text = " ".join(re.sub(r"(?m)^> ?|\*\*", "", " ".join(paragraphs)).split())
+    minutes = re.search(r"(\d+ to )?\d+ minutes", text)
+    length = f", {'' if minutes[1] else 'about '}{minutes[0]}" if minutes else ""
+    promise = PROMISE.search(text)
+    sentence = f"You can{promise[1]}" if promise else re.split(r"(?<=[.!?])\s", text)[0]
+    return f"- **[{title.lstrip('# ')}]({address})**{length}. {sentence}"
+
+
+def _generated(page: str) -> str:
+    """Return what a page of the reference takes from the code: settings, or the help of a command."""
+    if page == "settings":
+        return "\n".join(_settings())
+    module = f"{page.replace('-', '_')}.cli"
+    command = [sys.executable, "-m", "typer", module, "utils", "docs", "--name", page]
+    written = subprocess.run(command, capture_output=True, text=True)
+    if written.returncode != 0:
+        reason = (written.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise CourseError(f"The help of {page} cannot be written down: {reason}. Try `{page} --help`.")
+    return written.stdout.partition("\n")[2]  # its title is the page's own
+
+
+def _settings() -> Iterator[str]:
+    for section in SECTIONS:
+        options = options_of(section)
+        if options:
+            yield f"## {(section.__doc__ or section.config_name).rstrip('.')}\n"
+        for name, trait in options.items():
+            words = {"type": trait.info(), "default": trait.default(), "help": trait.help}
+            yield SETTING.format(section=section.config_name, name=name, **words)
 
 
 def run_sphinx(work: Path, address: str = "") -> None:
-    """From `pages/` in the folder `work` to `site/` there; CourseError at the first warning.
+    """Make `site/` of `pages/` in the folder `work`; CourseError at the first warning.
 
     Every page links to the code at `address`, where one is given.
     """
     warnings = io.StringIO()
     link = {"name": "Code", "url": address, "html": "Code", "class": ""}
+    # No button for an editor: the sources of these pages are made, and thrown away.
+    theme = {"top_of_page_buttons": [], "footer_icons": [link] if address else []}
     try:
         with patch_docutils(THEME), docutils_namespace():
             sphinx = Sphinx(
@@ -92,14 +157,7 @@ def run_sphinx(work: Path, address: str = "") -> None:
                 outdir=work / "site",
                 doctreedir=work / "doctrees",
                 buildername="html",
-                confoverrides={
-                    "html_extra_path": [str(work / "beside")],
-                    # No button for an editor: the sources of these pages are made, and thrown away.
-                    "html_theme_options": {
-                        "top_of_page_buttons": [],
-                        "footer_icons": [link] if address else [],
-                    },
-                },
+                confoverrides={"html_extra_path": [str(work / "beside")], "html_theme_options": theme},
                 status=None,
                 warning=warnings,
                 warningiserror=True,

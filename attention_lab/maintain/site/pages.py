@@ -10,7 +10,9 @@ import copy
 import hashlib
 import html
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
@@ -18,12 +20,13 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from attention_lab.errors import CourseError
 from attention_lab.live_box import STORED
 from attention_lab.maintain.hosts import buttons, repository
-from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
-from attention_lab.maintain.site.static_sliders import html_of, run_cell, static_sliders
+from attention_lab.maintain.site.static_sliders import run_cell, static_sliders
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
 
+# The lessons' pictures in words, for those who cannot see them, by lesson and cell.
+ALT_TEXTS = Path(__file__).with_name("alt_texts.toml")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.
 SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
@@ -95,6 +98,15 @@ def _tags(cells: list[NotebookNode], place: int) -> list[str]:
     if cell.cell_type == "code" and predicted and not SLIDER_CALL.search(cell.source):
         tags.append("hide-output")
     return tags
+
+
+def alt_texts_of(folder: str) -> dict[str, str]:
+    """Return the texts of one lesson's pictures, by the id of the cell that draws them."""
+    try:
+        texts: dict[str, dict[str, str]] = tomllib.loads(ALT_TEXTS.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{ALT_TEXTS} cannot be read: {error}. Fix that line.") from None
+    return texts.get(folder, {})
 
 
 def _alt_text(texts: dict[str, str], lesson: Assignment, cell_id: str) -> str:
@@ -171,10 +183,7 @@ class _SolvedOutputs:
     def _static_slider(self, cell: NotebookNode) -> NotebookNode:
         name = f"The slider {cell.id!r} of {self.lesson.folder}"
         widget = run_cell(self.codes, self.places[cell.id], name)
-        drawn = [
-            html_of(static_slider, self._keep, f"{cell.id}-{number}")
-            for number, static_slider in enumerate(static_sliders(widget))
-        ]
+        drawn = static_sliders(widget, self._keep, cell.id)
         return _html("\n".join(drawn) or NO_KERNEL)
 
     def _keep(self, picture: bytes) -> str:

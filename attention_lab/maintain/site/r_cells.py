@@ -16,7 +16,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
 
 CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
-# The Python tab is empty as yet: `language_tabs` puts the cell above into it.
+# The Python tab is empty as yet: `theme/conf.py` puts the cell above into it.
 TABS = """\
 `````{{tab-set}}
 :sync-group: language

@@ -13,7 +13,6 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -21,41 +20,38 @@ import ipywidgets as widgets
 import matplotlib.pyplot as plt
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.site.needed_cells import needed_cells
+from attention_lab.sliders.explorer import FigureBox
+from nbjudge.parsing import global_names, reached
 
 AS_MANY_PLACES = 6  # a slider with no more places than these is shown at each
 EVEN_PLACES = 12  # of an angle
-SLIDERS = (widgets.IntSlider, widgets.FloatSlider)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """What a slider shows at one place: the picture as PNG, how wide it is in CSS pixels, and in words."""
+def needed_cells(codes: Sequence[str], wanted: int) -> list[int]:
+    """List the places of the cells that `codes[wanted]` rests on, in order, itself the last.
 
-    value: float
-    picture: bytes
-    width: int
-    words: str
+    A name is taken from the last cell before that defines it, as it would be when the notebook is run
+    from the top. What a cell only changes (a list it appends to) is not followed.
+    """
+    names = [global_names(code)[:2] for code in codes[: wanted + 1]]
 
+    def leads_to(place: int) -> Iterator[int]:
+        for name in names[place][0]:
+            yield from [earlier for earlier in range(place) if name in names[earlier][1]][-1:]
 
-@dataclass(frozen=True)
-class StaticSlider:
-    """One slider, by its description, at some of its places; and the place it opens with."""
-
-    description: str
-    frames: tuple[Frame, ...]
-    opening: float
+    return sorted(reached([wanted], leads_to))
 
 
 def run_cell(codes: Sequence[str], wanted: int, name: str) -> Any:
-    """The value of the last expression of `codes[wanted]`, after the cells that it needs.
+    """Return the value of the last expression of `codes[wanted]`, after the cells that it needs.
 
     CourseError, with `name`, where a cell does not run.
     """
     module = ModuleType(name)
     value = None
+    plt.switch_backend("agg")
     try:
-        with _quietly():
+        with contextlib.redirect_stdout(io.StringIO()):
             for place in needed_cells(codes, wanted):
                 value = _run(codes[place], module)
     except Exception as error:
@@ -63,25 +59,56 @@ def run_cell(codes: Sequence[str], wanted: int, name: str) -> Any:
             f"{name} cannot be drawn: a cell that it needs stops with {type(error).__name__}: {error}. "
             "Fix the source notebook and run `make build`."
         ) from error
+    finally:
+        plt.close("all")
     return value
 
 
-def static_sliders(widget: object) -> list[StaticSlider]:
-    """The sliders of a widget, each moved alone while the others stay where they open.
+def _run(code: str, module: ModuleType) -> Any:
+    """Run a cell in the module; the value of its last line, if that is an expression."""
+    tree = ast.parse(code)
+    last = ast.Expression(ast.Constant(None))
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last.body = tree.body.pop().value  # type: ignore[attr-defined]
+    exec(compile(tree, module.__name__, "exec"), vars(module))
+    return eval(compile(ast.fix_missing_locations(last), module.__name__, "eval"), vars(module))
 
-    Empty for a widget that has no slider or shows no picture.
+
+def static_sliders(widget: object, keep: Callable[[bytes], str], name: str) -> list[str]:
+    """Return the sliders of a widget as HTML, each moved alone while the others stay where they open.
+
+    Each is a choice of places, and the frame of the chosen one. `keep` stores a picture and gives its
+    address; `name` keeps it apart from the page's others. It needs no script: style sheets show the frame of
+    the place that is chosen, and all of them where there are none. Empty for a widget without a slider.
     """
-    parts = list(_parts(widget))
-    sliders = [part for part in parts if isinstance(part, SLIDERS)]
-    pictures = [part for part in parts if isinstance(part, widgets.Image)]
-    texts = [part for part in parts if isinstance(part, widgets.HTML)]
-    if not (sliders and pictures and texts):
+    if not isinstance(widget, FigureBox):
         return []
-    return [_moved(slider, pictures[0], texts[0]) for slider in sliders]
+    controls, picture, summary = widget.children
+    kinds = (widgets.IntSlider, widgets.FloatSlider)
+    sliders = [control for control in controls.children if isinstance(control, kinds)]
+    drawn = []
+    for number, slider in enumerate(sliders):
+        opening = slider.value
+        lines = ['<fieldset class="stand-in">', f"<legend>{html.escape(slider.description)}</legend>"]
+        for place, value in enumerate(places_of(slider.min, slider.max, slider.step, opening)):
+            slider.value = type(opening)(value)
+            words = html.escape(html.unescape(re.sub(r"<[^>]+>", "", summary.value)).strip())
+            identity, checked = f"{name}-{number}-{place}", " checked" if value == opening else ""
+            address, width = keep(bytes(picture.value)), round(float(picture.width))
+            lines += [
+                f'<input type="radio" name="{name}-{number}" id="{identity}"{checked}>',
+                f'<label for="{identity}">{value:g}</label>',
+                f'<figure><img src="{address}" width="{width}" alt="{words}">',
+                # Anyone who hears the picture's text need not hear it twice.
+                f'<figcaption aria-hidden="true">{words}</figcaption></figure>',
+            ]
+        slider.value = opening
+        drawn.append("\n".join([*lines, "</fieldset>"]))
+    return drawn
 
 
 def places_of(least: float, largest: float, step: float, opening: float) -> list[float]:
-    """Where a slider is shown: everywhere if it has few places, else its ends, powers of 2, and the opening.
+    """Choose where to show a slider: everywhere if it has few places, else ends, powers of 2 and opening.
 
     Doubling, because what the course's sliders change (a width, a factor, a distance) acts by ratios. An
     angle, which may be negative, is shown at equal distances instead.
@@ -96,61 +123,3 @@ def places_of(least: float, largest: float, step: float, opening: float) -> list
     powers = (2.0**exponent for exponent in range(64))
     doubled = (power for power in powers if least < power <= 0.8 * largest)  # the end is close beside
     return sorted({least, largest, opening, *doubled})
-
-
-def html_of(static_slider: StaticSlider, keep: Callable[[bytes], str], name: str) -> str:
-    """A stand-in as HTML: a choice of places, and the frame of the chosen one.
-
-    `keep` stores a picture and gives its address; `name` keeps it apart from the page's others. It needs
-    no script: style sheets show the frame of the place that is chosen, and all of them where there are none.
-    """
-    lines = ['<fieldset class="stand-in">', f"<legend>{html.escape(static_slider.description)}</legend>"]
-    for number, frame in enumerate(static_slider.frames):
-        identity, words = f"{name}-{number}", html.escape(frame.words)
-        checked = " checked" if frame.value == static_slider.opening else ""
-        lines += [
-            f'<input type="radio" name="{name}" id="{identity}"{checked}>',
-            f'<label for="{identity}">{frame.value:g}</label>',
-            f'<figure><img src="{keep(frame.picture)}" width="{frame.width}" alt="{words}">',
-            # Anyone who hears the picture's text need not hear it twice.
-            f'<figcaption aria-hidden="true">{words}</figcaption></figure>',
-        ]
-    return "\n".join([*lines, "</fieldset>"])
-
-
-def _moved(slider: Any, picture: widgets.Image, text: widgets.HTML) -> StaticSlider:
-    opening = slider.value
-    frames = []
-    for value in places_of(slider.min, slider.max, slider.step, opening):
-        slider.value = int(value) if isinstance(slider, widgets.IntSlider) else value
-        words = html.unescape(re.sub(r"<[^>]+>", "", text.value)).strip()
-        frames.append(Frame(value, bytes(picture.value), round(float(picture.width)), words))
-    slider.value = opening
-    return StaticSlider(slider.description, tuple(frames), float(opening))
-
-
-def _parts(widget: object) -> Iterator[object]:
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from _parts(child)
-
-
-def _run(code: str, module: ModuleType) -> Any:
-    """Run a cell in the module; the value of its last line, if that is an expression."""
-    tree = ast.parse(code)
-    last = ast.Expression(ast.Constant(None))
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        last.body = tree.body.pop().value  # type: ignore[attr-defined]
-    exec(compile(tree, module.__name__, "exec"), vars(module))
-    return eval(compile(ast.fix_missing_locations(last), module.__name__, "eval"), vars(module))
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Without windows or prints."""
-    plt.switch_backend("agg")
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        plt.close("all")
