@@ -20,7 +20,6 @@ THIS_FILE = Path(__file__).resolve().relative_to(ROOT).as_posix()
 # Texts that the course's models read are data.
 TEXTS = (
     "attention_lab/corpus/words/",
-    "attention_lab/words/scenes.toml",
     "attention_lab/encoder/experiments.py",
 )
 EXCLUDED = ("source/", "release/", "solutions/", *TEXTS, THIS_FILE)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attention_lab.memory import multiplications, peak_bytes
+from nbjudge.torch.memory import multiplications_of
 
 
 def one_after_the_other(x):
@@ -33,20 +34,29 @@ def test_with_gradients_what_the_backward_pass_needs_stays():
         assert recorded > 1.5 * peak_bytes(lambda: x.clone().exp().exp().exp().sum())
 
 
-@pytest.mark.parametrize(
-    "product",
-    [
-        torch.matmul,
-        lambda x, y: torch.einsum("bij,bjk->bik", x, y),
-        lambda x, y: torch.stack([one @ other for one, other in zip(x, y, strict=True)]),
-        lambda x, y: torch.baddbmm(torch.ones(2, 3, 5), x, y),
-    ],
-    ids=["matmul", "einsum", "one by one", "added"],
-)
-def test_multiplications_of_matrix_products_are_counted(product):
-    x, y = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
-    assert multiplications(product, x, y) == 2 * 3 * 4 * 5
-    assert multiplications(lambda: 2 * product(x, y) + product(x, y)) == 2 * 2 * 3 * 4 * 5
+VECTOR, OTHER = torch.ones(30), torch.ones(30)
+X, Y = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+# Each product, and how many numbers it multiplies.
+PRODUCTS = {
+    "matrix and vector": (lambda: torch.ones(40, 30) @ VECTOR, 1200),
+    "two vectors": (lambda: torch.dot(VECTOR, OTHER), 30),
+    "added to a vector": (lambda: torch.addmv(torch.ones(40), torch.ones(40, 30), VECTOR), 1200),
+    "convolution": (lambda: torch.conv1d(torch.ones(1, 2, 9), torch.ones(4, 2, 3)), 168),
+    "matmul": (lambda: X @ Y, 120),
+    "einsum": (lambda: torch.einsum("bij,bjk->bik", X, Y), 120),
+    "one by one": (lambda: torch.stack([one @ other for one, other in zip(X, Y, strict=True)]), 120),
+    "added": (lambda: torch.baddbmm(torch.ones(2, 3, 5), X, Y), 120),
+    "numbers": (lambda: X * X, 0),
+}
+
+
+@pytest.mark.parametrize(("product", "count"), PRODUCTS.values(), ids=PRODUCTS)
+def test_products_are_counted_as_the_judge_counts(product, count):
+    assert multiplications(product) == multiplications_of(product)[1] == count
+
+
+def test_products_of_products_are_counted():
+    assert multiplications(lambda x, y: 2 * (x @ y) + x @ y, X, Y) == 2 * 120
 
 
 @pytest.mark.integration
