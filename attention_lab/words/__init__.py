@@ -6,7 +6,8 @@ logarithm of how much more often than by chance the two share a sentence, or 0 i
 often than by chance. Some words occur in two kinds of sentence, and their vector is between the two: bank,
 mouse, star, bat, note, key, chip, pitch, court, net, screen, office, owl, vault.
 
-Made of the singular vectors of these logarithms, counted over 1,500 generated sentences of each of a few scenes.
+Made of the singular vectors of these logarithms, counted over 1,500 generated sentences for each of a few
+scenes.
 Levy and Goldberg (2014), "Neural word embedding as implicit matrix factorization".
 """
 
