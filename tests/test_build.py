@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -129,29 +128,6 @@ def test_a_solution_whose_run_stopped_is_made_again(course):
     assert build_lesson(lesson_of(course)) == []
 
 
-def test_a_new_lesson_is_graded_without_another_line_of_code(course):
-    for student, body in {"ada": "return 2 * x", "bob": "return x * x", "eve": ""}.items():
-        notebook = nbformat.read(RELEASE, as_version=4)
-        answer = next(cell for cell in notebook.cells if cell.id == "double")
-        answer.source = f"def double(x):\n    {body}" if body else answer.source
-        handed_in = course / "submitted" / student / "01_tiny" / "tiny.ipynb"
-        handed_in.parent.mkdir(parents=True)
-        nbformat.write(notebook, handed_in)
-    # nbgrader calls alembic by its name; it is installed beside the interpreter.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    run = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "autograde", "01_tiny"],
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    with Gradebook("sqlite:///gradebook.db") as gradebook:
-        scores = {s.student.id: s.score for s in gradebook.assignment_submissions("01_tiny")}
-    assert scores == {"ada": 2, "bob": 0, "eve": 0}
-    assert "Every number is squared" in (course / "autograded/bob/01_tiny/tiny.ipynb").read_text()
-
-
 def test_a_new_gradebook_is_as_nbgrader_makes_it(course, monkeypatch):
     # nbgrader calls alembic by its name; it is installed beside the interpreter.
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -194,14 +170,6 @@ def test_check_names_what_is_stale_and_changes_nothing(course, attention_lab, pa
     assert message in sentences
     assert "Run `make build`" in sentences
     assert before == {file: file.read_bytes() for file in course.rglob("*.ipynb")}
-
-
-@pytest.mark.parametrize("stale_file", [RELEASE, SOLUTION], ids=lambda path: path.parts[0])
-def test_a_file_that_is_no_longer_given_is_stale(course, stale_file):
-    (course / SOURCE.parent / "given.py").unlink()
-    assert any(
-        f"The {stale_file.parts[0].removesuffix('s')} of" in problem for problem in stale(lesson_of(course))
-    )
 
 
 def test_an_error_in_a_stored_output_is_a_problem(course):
@@ -271,18 +239,6 @@ def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, 
     code, sentences = attention_lab("build", "--check")
     assert code == 1
     assert message in sentences
-
-
-def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
-    (course / CHECKS).unlink()
-    assert attention_lab("build", "--check")[0] == 1
-    assert "checks/tiny has no such exercise" in lesson_of(course).problems[0]
-
-
-def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_lab):
-    (course / SOURCE).write_text("<<<<<<< HEAD\n")
-    code, output = attention_lab("build", "--check")
-    assert code == 1 and "tiny.ipynb" in output
 
 
 def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):

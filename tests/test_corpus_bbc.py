@@ -60,12 +60,6 @@ def hub(monkeypatch):
         server.server_close()
 
 
-def assert_generated(news, line, because):
-    assert news == load_news()
-    assert line.count("\n") == 1, line
-    assert "the generated corpus (seed 0), because" in line and because in line
-
-
 def test_the_bbc_news_are_loaded_by_their_hub_name(monkeypatch, hub, capsys):
     asked_hub, asked_name = hub(), []
     loaded = {"train": rows("train", 40), "test": rows("test", 10)}
@@ -101,61 +95,48 @@ def test_articles_that_are_there_twice_are_not_trained_on_and_tested(monkeypatch
     assert not set(news.train.texts + news.validation.texts) & set(news.test.texts)
 
 
-def test_without_the_package(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "datasets", None)
+def with_columns(split, **columns):
+    """The same rows with columns renamed."""
+    return Rows({columns.get(name, name): values for name, values in split.items()})
+
+
+def weather(split):
+    return Rows(split | {"label_text": ["weather", *split["label_text"][1:]]})
+
+
+def breaks_off(name):
+    raise RuntimeError("the download broke off\nand here is a long story")
+
+
+ALL = {"train": rows("train", 10), "test": rows("test", 5)}
+# What cannot be loaded: the status of the hub or another address, what `datasets` does, what is said of it.
+FAILURES = {
+    "no hub": ("http://127.0.0.1:9", None, "no hub with SetFit/bbc-news answers at http"),
+    "no address": ("not an address", None, "answers at not an address"),
+    "half an address": ("http://[", None, "answers at http://["),
+    "not the news": (404, None, "404"),
+    "broken off": (200, breaks_off, "the download broke off"),
+    "no text": (200, lambda _: ALL | {"train": with_columns(ALL["train"], text="headline")}, "split 'train'"),
+    "no label": (200, lambda _: ALL | {"train": with_columns(ALL["train"], label_text="x")}, "split 'train'"),
+    "no test split": (200, lambda _: {"train": ALL["train"]}, "its split 'test'"),
+    "another topic": (200, lambda _: ALL | {"test": weather(ALL["test"])}, "its topic 'weather'"),
+}
+
+
+@pytest.mark.parametrize(("place", "load", "because"), FAILURES.values(), ids=FAILURES)
+def test_what_fails_is_one_line_and_generated_news(monkeypatch, hub, capsys, place, load, because):
+    if isinstance(place, int):
+        hub(place)
+    else:
+        monkeypatch.setenv("HF_ENDPOINT", place)
+    install(monkeypatch, load or (lambda name: pytest.fail("datasets was asked without the news")))
     news = load_news("bbc")
-    assert_generated(news, capsys.readouterr().out, "datasets is not installed (pip install datasets)")
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1 and "the generated corpus (seed 0), because" in line and because in line
+    assert news == load_news()
 
 
-def test_without_a_hub(monkeypatch, hub, capsys):
-    """Nothing listens at port 9 of this machine; `datasets` is not even asked."""
-    hub()
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    install(monkeypatch, lambda name: pytest.fail("datasets was asked without a hub"))
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "no hub with SetFit/bbc-news answers at http")
-
-
-@pytest.mark.parametrize("address", ["not an address", "http://[", "ftp://127.0.0.1:9"])
-def test_with_an_address_that_is_none(monkeypatch, capsys, address):
-    monkeypatch.setenv("HF_ENDPOINT", address)
-    install(monkeypatch, lambda name: pytest.fail("datasets was asked without a hub"))
-    assert_generated(load_news("bbc"), capsys.readouterr().out, f"answers at {address}")
-
-
-def test_with_a_hub_that_does_not_have_the_news(monkeypatch, hub, capsys):
-    hub(status=404)
-    install(monkeypatch, lambda name: pytest.fail("datasets was asked without the news"))
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "404")
-
-
-def test_a_load_that_fails_is_told_in_one_line(monkeypatch, hub, capsys):
-    hub()
-
-    def load_dataset(name):
-        raise RuntimeError("the download broke off\nand here is a long story")
-
-    install(monkeypatch, load_dataset)
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "the download broke off")
-
-
-@pytest.mark.parametrize("missing", ["text", "label_text"])
-def test_a_set_with_other_columns(monkeypatch, hub, capsys, missing):
-    hub()
-    changed = rows("train", 10)
-    changed["headline"] = changed.pop(missing)
-    install(monkeypatch, lambda name: {"train": changed, "test": rows("test", 5)})
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "its split 'train' with the columns text and")
-
-
-def test_a_set_without_a_test_split(monkeypatch, hub, capsys):
-    hub()
-    install(monkeypatch, lambda name: {"train": rows("train", 10)})
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "its split 'test'")
-
-
-def test_a_set_with_another_topic(monkeypatch, hub, capsys):
-    hub()
-    changed = rows("test", 10)
-    changed["label_text"][3] = "weather"
-    install(monkeypatch, lambda name: {"train": rows("train", 10), "test": changed})
-    assert_generated(load_news("bbc"), capsys.readouterr().out, "its topic 'weather' is not one of tech,")
+def test_without_the_package_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert load_news("bbc").source == "generated"
+    assert "pip install datasets" in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """The demo: its folder, its report, and a whole class graded by nbgrader as it deserves."""
 
 import io
-import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, Ha
 from attention_lab.maintain.demo.names import invented_names
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from attention_lab.maintain.demo.run_demo import run_demo
-from attention_lab.maintain.demo.table import first_message, table_of
+from attention_lab.maintain.demo.table import table_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
@@ -99,27 +98,6 @@ def test_the_table_shows_names_as_they_are_and_the_first_sentence_of_the_first_m
     assert "Zoë O'Brien, jr [bold]" in printed
     assert "2  softmax [sums] to 2.5." in printed
     assert "Divide" not in printed
-
-
-def test_rows_printed_one_by_one_have_the_same_columns():
-    """The next student has another name, other points and another message."""
-    exercises = {name: Exercise(name, ()) for name in ("score", "softmax")}
-    first = outcome({"score": Judged(3, 3), "softmax": Judged(8, 8)}, student="Suharto")
-    next_one = outcome({"score": Judged(0, 3), "softmax": Judged(2, 8, "Long. " * 40)})
-    console = Console(file=io.StringIO(), width=100)
-    for row, each in enumerate([first, next_one]):
-        console.print(table_of(exercises, [each], with_head=row == 0))
-    lines = console.file.getvalue().splitlines()
-    head, *rows = (line for line in lines if re.search(r"Σ|Suharto|Zoë", line))
-    assert len(rows) == 2
-    for column in ("1", "2", "Σ", "s  "):
-        place = head.index(column)
-        assert [line[place].isdigit() and line[place + 1] == " " for line in rows] == [True, True], column
-
-
-def test_a_message_about_the_whole_file_names_no_exercise():
-    cut_off = Judged(0, 3, "The file breaks off.")
-    assert first_message(outcome({"score": cut_off, "softmax": cut_off})).plain == "The file breaks off."
 
 
 # ---- end to end ---------------------------------------------------------------------------------

@@ -64,25 +64,6 @@ def test_many_places_are_named_at_their_ends_only():
         assert not ax.texts
 
 
-def test_one_query_and_one_head_are_drawn_too(weights):
-    assert len(panels(head_heatmaps(weights[:, :1]))) == 3
-    assert len(panels(head_heatmaps(weights[:1]))) == 1
-
-
-def test_no_figure_is_wider_than_a_notebook():
-    for heads in (2, 8, 16):
-        figure = head_heatmaps(torch.full((heads, 4, 12), 1 / 12), annotate=False)
-        assert figure.get_figwidth() <= 12
-
-
-def test_names_and_title_are_what_the_caller_says(weights):
-    figure = head_heatmaps(weights, names=["Ann", "Bob", "average"], title="Who is who?")
-    assert [ax.get_title() for ax in panels(figure)] == ["Ann", "Bob", "average"]
-    assert figure.get_suptitle() == "Who is who?"
-    with pytest.raises(ValueError, match="3 heads, and has 1"):
-        head_heatmaps(weights, names=["Ann"])
-
-
 def test_a_list_of_heads_is_as_good_as_a_tensor_and_gradients_do_not_matter(weights):
     weights.requires_grad_()
     for given in (list(weights), weights, weights.detach().numpy()):

@@ -5,8 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ipykernel.zmqshell import ZMQInteractiveShell
-from IPython.core.interactiveshell import InteractiveShell
 
 from attention_lab.maintain.build import stale
 from attention_lab.maintain.hosts import (
@@ -20,7 +18,6 @@ from attention_lab.maintain.hosts import (
 )
 from attention_lab.maintain.site.build_site import front_page
 from attention_lab.maintain.site.pages import page_of
-from attention_lab.tutor.panel import is_notebook
 from nbjudge.course.course import Course
 from nbjudge.course.loading import read_notebook
 
@@ -125,10 +122,3 @@ def test_binder_installs_the_projects_of_the_repository_in_the_tested_versions()
     assert (ROOT / ".binder" / next(line for line in lines if line.startswith("-c")).split()[1]).is_file()
     projects = [line for line in lines if line.startswith(".")]
     assert projects == ["./nbjudge", ".[lab]"]
-
-
-def test_a_shell_derived_from_jupyters_has_a_panel_with_buttons():
-    """Colab's shell class is one; its name is `Shell`."""
-    shell = type("Shell", (ZMQInteractiveShell,), {})
-    assert is_notebook(shell.__new__(shell))
-    assert not is_notebook(None) and not is_notebook(InteractiveShell.__new__(InteractiveShell))

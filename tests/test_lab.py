@@ -9,12 +9,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-import typer
 import zmq
 from jupyter_client.manager import KernelManager
 from rich.console import Console
 
-from attention_lab import cli
 from attention_lab.errors import CourseError
 from attention_lab.start.jupyter_lab import open_lab
 from attention_lab.start.lessons import add_missing_lessons
@@ -51,14 +49,6 @@ def copy(course: Course, folder: Path) -> str:
     console = Console(file=io.StringIO(), width=1000)
     add_missing_lessons(course.root / "release", folder, console)
     return console.file.getvalue()
-
-
-def test_help_sorts_commands_by_reader():
-    """Each command is below a heading, those of learners first."""
-    commands = typer.main.get_command(cli.app).commands
-    headings = {name: command.rich_help_panel for name, command in commands.items()}
-    assert list(dict.fromkeys(headings.values())) == [cli.LEARNERS, cli.INSTRUCTORS, cli.AUTHORS]
-    assert [name for name in headings if headings[name] == cli.LEARNERS] == ["start"]
 
 
 def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
@@ -104,16 +94,6 @@ def test_a_missing_file_of_a_lesson_is_restored(course, tmp_path, name):
     assert files_in(lab / "02_second") == {"second.ipynb": "mine", "layers.py": "mine"} | {name: released}
     assert f"Restored in {lab / '02_second'}: {name}." in output and "Kept" in output
     assert "Restored" not in copy(course, lab)
-
-
-def test_a_lesson_that_was_renamed_comes_afresh(course, tmp_path):
-    lab = tmp_path / "lab"
-    copy(course, lab)
-    (lab / SECOND).write_text("work")
-    (lab / "02_second").rename(lab / "my second")
-    copy(course, lab)
-    assert (lab / SECOND).read_text() == "release of second"
-    assert (lab / "my second/second.ipynb").read_text() == "work"
 
 
 def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(course, tmp_path):

@@ -12,8 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SANITIZE = ROOT / "tests" / "nbval_sanitize.cfg"
-SOLUTIONS = sorted(ROOT.glob("solutions/0[1-9]_*/*.ipynb"))
-
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.lesson]
 
 
@@ -43,17 +41,6 @@ def store(path, *cells):
     nbformat.write(notebook, path)
 
 
-def test_a_solution_reproduces_its_stored_outputs_twice_in_a_row(tmp_path):
-    shortest = min(SOLUTIONS, key=lambda path: len(nbformat.read(path, as_version=4).cells))
-    for copy in ("once.ipynb", "again.ipynb"):
-        (tmp_path / copy).write_bytes(shortest.read_bytes())
-    for given in shortest.parent.glob("*.py"):
-        (tmp_path / given.name).write_bytes(given.read_bytes())
-    cells = run_nbval(tmp_path)
-    assert len({notebook for notebook, _ in cells}) == 2
-    assert [name for name, passed in cells.items() if not passed] == []
-
-
 def test_a_changed_stored_output_fails_its_cell_and_no_other(tmp_path):
     notebook = nbformat.read(ROOT / "solutions/01_dot_product/dot_product.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -79,10 +66,3 @@ def test_timings_and_addresses_may_differ_and_nothing_else_may(tmp_path):
         ("import sys; print('a warning', file=sys.stderr)", ""),
     )
     assert list(run_nbval(tmp_path).values()) == [True, True, True, False, False, False]
-
-
-def test_make_test_compares_the_stored_outputs_of_every_solution():
-    (line,) = (line for line in (ROOT / "Makefile").read_text().splitlines() if "--nbval" in line)
-    assert "--nbval " in line and "--nbval-lax" not in line
-    assert "--nbval-sanitize-with tests/nbval_sanitize.cfg" in line
-    assert line.endswith(" solutions")

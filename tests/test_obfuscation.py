@@ -63,17 +63,6 @@ def test_every_draw_writes_another_code():
     assert len({code.co_varnames for code in codes}) > 10
 
 
-def test_the_same_draw_makes_the_same_function_again():
-    codes = [function(Obfuscation(Draw(5), TEMPLATE, CHOICES), 1, 0, 1).__code__ for _ in range(2)]
-    assert codes[0] == codes[1]
-
-
-def test_one_way_taken_twice_is_decided_by_other_numbers():
-    obfuscation = Obfuscation(Draw(7), TEMPLATE, CHOICES)
-    numbers = [tuple(obfuscation.draw_function({"first": 0, "second": 0}).given["n"]) for _ in range(5)]
-    assert len(set(numbers)) == 5
-
-
 def test_a_name_that_is_given_is_never_the_name_of_something_else():
     """`w` comes from outside; a fresh name that hid it would be an error on some seed."""
     choices = {"way": ("a = x\nb = a\nc = b\nreturn c * w", "d = w\ne = d\nreturn e + x")}

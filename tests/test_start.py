@@ -11,14 +11,12 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
 from attention_lab import cli
 from attention_lab.sliders.positions import encoding_slider
 from attention_lab.start import set_up
-from attention_lab.start.pictures import batch_picture
 
 pytestmark = pytest.mark.integration
 
@@ -226,14 +224,3 @@ def test_an_error_in_a_function_that_a_helper_calls_ends_in_that_function():
     assert caught.traceback[-1].name == "raising"
     with pytest.raises(ValueError, match=r"draws one table of shape \(T, E\), not \(1, 64, 64\): take"):
         encoding_slider(lambda max_len, embed_dim: torch.zeros(1, max_len, embed_dim))
-
-
-def test_a_picture_of_a_batch_marks_one_sum_and_refuses_what_is_no_batch():
-    x = torch.arange(24).reshape(2, 3, 4)
-    for along, numbers in ((0, "0 12"), (1, "0 4 8"), (-1, "0 1 2 3"), (None, "")):
-        ax = batch_picture(x, along=along)
-        bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
-        assert " ".join(bold) == numbers
-        plt.close(ax.figure)
-    with pytest.raises(ValueError, match=r"\(B, T, E\), not \(2, 3\)"):
-        batch_picture(x[..., 0])

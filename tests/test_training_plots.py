@@ -48,19 +48,10 @@ def test_a_line_is_the_mean_of_the_runs_inside_a_band_from_the_lowest_to_the_hig
     assert (edges.min(), edges.max()) == pytest.approx((0.25, 1.2))
 
 
-def test_one_legend_serves_all_panels():
-    assert [ax.get_legend() is not None for ax in training_curves(RUNS).axes] == [True, False, False, False]
-
-
 def test_losses_share_a_scale_and_so_do_accuracies():
     one, two, three, four = training_curves(RUNS).axes
     assert one.get_ylim() == two.get_ylim() != three.get_ylim() == four.get_ylim()
     assert one.get_ylim()[1] >= 1.5  # the highest loss of all runs
-
-
-def test_an_odd_number_of_measurements_leaves_no_empty_panel():
-    runs = {"naive": [{"training loss": [1.0, 0.5], "training accuracy": [0.5, 0.9], "pairs": [0.1, 0.2]}]}
-    assert len(training_curves(runs).axes) == 3
 
 
 @pytest.mark.parametrize(
@@ -88,11 +79,6 @@ def test_the_interval_is_students_t():
     assert mean_interval(values, confidence=0.5)[1] > low
 
 
-def test_one_value_has_no_interval():
-    with pytest.raises(ValueError, match="two values or more, not 1"):
-        mean_interval([0.9])
-
-
 def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_is_on_top():
     ax = spread({"naive": [0.9, 0.92, 0.91], "torch": [0.93, 0.9, 0.95]}, x_label="accuracy")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["naive", "torch"]
@@ -111,17 +97,6 @@ def test_the_bar_is_the_interval_of_the_mean_and_without_it_the_median_is_marked
     ax = spread({"naive": values}, x_label="seconds", interval=False)
     assert not ax.containers
     assert ax.get_lines()[-1].get_xdata()[0] == 0.92
-
-
-def test_single_values_are_dots_and_nothing_else():
-    ax = spread({"A": [0.5], "B": [0.7]}, x_label="accuracy")
-    assert not ax.containers and len(ax.get_lines()) == 2
-
-
-def test_the_reference_is_a_line_that_says_what_it_is():
-    ax = spread({"A": [0.5], "B": [0.7]}, x_label="accuracy", reference=(0.2, "guessing"))
-    assert [text.get_text() for text in ax.texts] == ["guessing"]
-    assert ax.get_lines()[-1].get_xdata()[0] == 0.2
 
 
 @pytest.mark.parametrize("values", [{}, {"A": []}])

@@ -11,9 +11,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser]
 
 HEAD = "04_attention_head/attention_head.ipynb"
-HEADS = "05_multi_head/multi_head.ipynb"
 RESHAPE = "06_efficient_reshape/efficient_reshape.ipynb"
-POSITIONS = "07_positional_encoding/positional_encoding.ipynb"
 
 
 @pytest.fixture
@@ -72,24 +70,6 @@ def test_one_head_is_drawn_and_its_formulas_are_set_without_a_network(solved, pi
     assert not elsewhere()
 
 
-def test_several_heads_are_in_a_row_and_a_mistake_in_the_layer_is_told_by_validate(solved, picture):
-    right = answers_of(HEADS)["MultiHeadAttention"]
-    wrong = right.replace("nn.ModuleList(", "list(")
-    assert wrong != right
-    lesson = solved(HEADS, {"MultiHeadAttention": wrong})
-    message = lesson.validate()
-    picture(lesson.page, "lesson-5-validate")
-    assert "missing: heads.0.query.weight" in message
-    lesson.close_dialog()
-
-    lesson.write("MultiHeadAttention", right)
-    lesson.run_above("count-measured")
-    expect_no_errors(lesson)
-    expect_pictures(lesson, ("race", "three-heads-picture"))
-    picture(lesson.show("three-heads-picture"), "lesson-5-heads")
-    expect_formulas(lesson)
-
-
 def test_the_reshape_is_walked_by_button_and_by_keyboard(solved, page, picture):
     lesson = solved(RESHAPE)
     lesson.run_all()
@@ -115,31 +95,4 @@ def test_the_reshape_is_walked_by_button_and_by_keyboard(solved, page, picture):
     assert len(seen) == 4
     lesson.unfold_excursions()
     expect_pictures(lesson, ("map",))
-    expect_formulas(lesson)
-
-
-def test_the_clocks_turn_and_the_table_of_positions_grows(solved, page, picture):
-    lesson = solved(POSITIONS)
-    lesson.run_all()
-    expect_no_errors(lesson)
-    expect_pictures(lesson, ("race", "race-map", "shuffled", "clocks-still", "picture-still"))
-    picture(lesson.show("excursions"), "lesson-7-folded")
-    lesson.unfold_excursions()
-    expect_pictures(lesson, ("columns", "turns"))
-
-    clocks = lesson.show("clocks").locator(".jp-OutputArea-output")
-    before = clocks.locator("img").screenshot()
-    press_right(page, clocks, times=4)
-    expect(clocks.get_by_role("status")).to_contain_text("Position 4. Speed 1: sine -0.76, cosine -0.65")
-    assert clocks.locator("img").screenshot() != before
-    picture(lesson.show("clocks"), "lesson-7-clocks")
-
-    table = lesson.show("picture").locator(".jp-OutputArea-output")
-    before = table.locator("img").screenshot()
-    width, length = table.locator(".noUi-handle").all()
-    width.press("Home")  # to the smallest
-    length.press("End")  # to the largest
-    expect(table.get_by_role("status")).to_contain_text("128 positions in 2 dimensions.")
-    assert table.locator("img").screenshot() != before
-    picture(lesson.show("picture"), "lesson-7-table")
     expect_formulas(lesson)

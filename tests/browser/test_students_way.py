@@ -138,28 +138,6 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
     readme_picture(page, "named-mistake", full_page=True, clip=around(answer, verdict))
 
 
-def test_the_mask_is_walked_by_button_and_by_keyboard(start_lab, page, picture):
-    lesson = LessonPage(page, start_lab(), "03_mask/mask.ipynb")
-    lesson.run_all()
-    stepper = lesson.show("stepper").locator(".jp-OutputArea-output")
-    words, image = stepper.get_by_role("status"), stepper.locator("img")
-    expect(words).to_contain_text("'I' may look at 'I';")
-    first, seen = image.get_attribute("src"), image.screenshot()
-    expect(stepper.get_by_role("button", name="Previous")).to_be_disabled()
-
-    stepper.get_by_role("button", name="Next").click()
-    expect(words).to_contain_text("'am' may look at 'I', 'am';")
-    expect(image).not_to_have_attribute("src", first)
-    assert image.screenshot() != seen
-
-    press_right(page, stepper, times=2)
-    expect(words).to_contain_text(
-        "'this' may look at 'I', 'am', 'learning', 'this'; nothing is in its future."
-    )
-    expect(stepper.get_by_role("button", name="Next")).to_be_disabled()
-    picture(lesson.show("stepper"), "stepper")
-
-
 @pytest.mark.parametrize(
     "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.smoke), "JupyterLab Dark"]
 )
