@@ -165,7 +165,6 @@ def test_the_path_ends_on_the_whole_lesson_on_one_page(lesson):
         f"check() is in {page.id} before {behind.id}: its cell is one-page, and excursions come next"
     )
     assert page.metadata == ASKED_FOR_HELP, f"the metadata of one-page should be {ASKED_FOR_HELP}"
-    assert (lesson.checks_path / "one_page.py").is_file(), f"write {lesson.checks_path / 'one_page.py'}"
 
 
 @every_lesson

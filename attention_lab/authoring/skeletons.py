@@ -11,7 +11,6 @@ from nbjudge.skeletons.templates import Form
 
 FORM = Form(
     folder=Path(__file__).with_name("templates"),
-    page="one_page.py",
     package="attention_lab/lesson_{number}",
     program="attention-lab",
     build="attention-lab build {folder}",

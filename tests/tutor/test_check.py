@@ -14,6 +14,7 @@ from nbclient.exceptions import DeadKernelError
 from attention_lab.start.progress import digests
 from attention_lab.tutor.learner_record import LearnerRecord
 from nbjudge.course.course import open_course
+from nbjudge.tutor.material import TutoredAssignment
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SET_UP = "import os, time\nimport torch\nfrom attention_lab import check"
@@ -108,16 +109,15 @@ def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook)
 
 
 def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path):
-    names = open_course(Path(__file__).parents[2]).assignments["mask"].exercises
+    lesson = TutoredAssignment(open_course(Path(__file__).parents[2]).assignments["mask"])
     with Notebook(tmp_path, "03_mask") as notebook:
         notebook.run(SET_UP)
         assert "0 of 4 are. Still open: `causal_mask`" in notebook.run("check()")
-        page = (Path(__file__).parents[2] / "checks/mask/one_page.py").read_text()
-        notebook.run(page)
-        for name in names:
+        notebook.run(lesson.one_page)
+        for name in lesson.coded:
             assert "def " not in notebook.run("check()", "text/markdown")
             assert "✓ right" in notebook.run(f"check({name!r})")
-        assert "```python" in (shown := notebook.run("check()", "text/markdown")) and page.rstrip() in shown
+        assert "```python" in (shown := notebook.run("check()", "text/markdown")) and lesson.one_page in shown
 
 
 def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
@@ -74,7 +73,6 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None
 
 
 CLOSING = "## What you now have"  # begins the text behind the exercises
-LAYER_IMPORTS = "import torch.nn as nn"
 
 
 def new_exercise(assignment: Assignment, name: str, form: Form | None = None) -> tuple[Path, Path]:
@@ -107,14 +105,10 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     checks = assignment.checks_path
     file = checks / f"{variable}.py"
     values |= {"name": name, "variable": variable}
-    cells = _add_cells(assignment, form, f"{kind}.cells", values)
+    _add_cells(assignment, form, f"{kind}.cells", values)
     checks.mkdir(parents=True, exist_ok=True)
     (checks / "__init__.py").touch()
     file.write_text(form.render(f"{kind}_checks.py.txt", values))
-    page = checks / form.page
-    if form.page and page.exists():
-        (answer,) = (cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution"))
-        page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if kind == "layer" else ""))
     visible = form.visible_tests(assignment.folder)
     if visible is not None and (tests := assignment.course.root / visible).exists():
         tests.write_text(with_test(tests.read_text(), form.render(f"{kind}_test.py.txt", values)))
@@ -160,9 +154,7 @@ def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> No
         )
 
 
-def _add_cells(
-    assignment: Assignment, form: Form, template: str, values: dict[str, Any]
-) -> Sequence[NotebookNode]:
+def _add_cells(assignment: Assignment, form: Form, template: str, values: dict[str, Any]) -> None:
     notebook = read_notebook(assignment.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
     _, _, ending = form.render("assignment.cells", {"heading": "", **values}).partition(EXERCISES)
@@ -185,20 +177,10 @@ def _add_cells(
         module = ".".join(visible.with_suffix("").parts)
         set_up.source = with_import(set_up.source, module, [f"test_{values['name']}"])
     nbformat.write(notebook, assignment.source_path)
-    return cells
 
 
-MARKERS = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
-DOCSTRING = re.compile(r'\A(""".*?"""\n)\s*', re.DOTALL)
 LEADING_IMPORT = re.compile(r"\Afrom (\S+) import (.+)\n+")
 LONGEST_LINE = 110
-
-
-def with_answer(page: str, answer: str, imports: str = "") -> str:
-    """Return the page with one more answer at its end, and what that imports at its top, once."""
-    if imports and imports not in page:
-        page = DOCSTRING.sub(rf"\g<1>\n{imports}\n\n\n", page, count=1)
-    return f"{page.rstrip()}\n\n\n{MARKERS.sub('', answer).rstrip()}\n"
 
 
 def with_test(tests: str, test: str) -> str:

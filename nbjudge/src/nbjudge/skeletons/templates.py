@@ -35,8 +35,6 @@ class Form:
     ----------
     folder
         The course's own templates; a file that is missing there is nbjudge's.
-    page
-        The file beside the checks that every new exercise adds its answer to; empty if there is none.
     package
         The folder, from the course's own, of the Python package that an assignment's notebook imports, with
         `{number}` for the first part of the assignment's name; empty if there is none. Every new exercise
@@ -49,7 +47,6 @@ class Form:
     """
 
     folder: Path = OWN
-    page: str = ""
     package: str = ""
     program: str = "nbjudge"
     build: str = (

@@ -65,7 +65,7 @@ def one_page(assignment: TutoredAssignment, disclosure: Disclosure, right: Colle
     if still_open:
         known, names = len(assignment.coded), ", ".join(f"`{name}`" for name in still_open)
         return [Part("text", NOT_ALL_RIGHT.format(right=known - len(still_open), all=known, open=names))]
-    return [Part("code", assignment.one_page.rstrip())]
+    return [Part("code", assignment.one_page)]
 
 
 def smallest_case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -12,15 +13,14 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise, ShownAlternative
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import PlainCell, read_plain_cells
+from nbjudge.course.loading import PlainCell, as_python, read_plain_cells
 from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
-from nbjudge.parsing import source_of
+from nbjudge.parsing import global_names, parsed, source_of
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
-ONE_PAGE = "one_page.py"  # beside the checks of an assignment
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,17 @@ class TutoredAssignment:
 
     @property
     def one_page(self) -> str:
-        file = self.assignment.checks_path / ONE_PAGE
-        return file.read_text("utf-8") if file.is_file() else ""
+        answers = [self.solution(name) for name in self.coded]
+        used = global_names("\n".join(answers))[0]
+        statements = [
+            statement
+            for cell in self.cells
+            if cell.cell_type == "code"
+            for statement in parsed(as_python(cell.source)).body
+            if isinstance(statement, (ast.Import, ast.ImportFrom))
+        ]
+        imports = [text for text in map(ast.unparse, statements) if global_names(text)[1] & used]
+        return "\n\n\n".join(["\n".join(imports), *answers]).strip()
 
     def written(self, name: str) -> WrittenQuestion | None:
         """The written question of this name; None where the answer is code."""
