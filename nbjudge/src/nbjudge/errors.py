@@ -54,10 +54,6 @@ class WorkerDiedError(CourseError):
         super().__init__(message)
 
 
-class GradingFailedError(Exception):
-    """The process that graded this notebook says how that failed; its log has the details."""
-
-
 class NbgraderCommandError(SystemExit):
     """One of nbgrader's commands must end with this sentence and status 1."""
 

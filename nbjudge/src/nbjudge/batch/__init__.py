@@ -8,3 +8,7 @@ the folders are written by one hand.
 from nbjudge.fast_start import skip_address_grammar
 
 skip_address_grammar()  # before a module of this package imports nbformat
+
+
+class GradingFailedError(Exception):
+    """The process that graded this notebook says how that failed; its log has the details."""

@@ -21,12 +21,12 @@ from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
 from distributed.comm.addressing import get_address_host_port
 
+from nbjudge.batch import GradingFailedError
 from nbjudge.batch.cluster_worker import grade_notebook, unsuitable_reason, versions
 from nbjudge.batch.worker_process import AssignmentArchive, work
 from nbjudge.batch.workers import MAX_TRIES, result_of
 from nbjudge.errors import (
     CourseError,
-    GradingFailedError,
     GradingStoppedError,
     NoKernelError,
     WorkerDiedError,

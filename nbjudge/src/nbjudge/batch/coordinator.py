@@ -18,11 +18,12 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from nbjudge.batch import GradingFailedError
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.course.folders import invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
-from nbjudge.errors import CourseError, GradingFailedError, GradingStoppedError, WorkerDiedError
+from nbjudge.errors import CourseError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import Executor, GradingJob, GradingResult
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, TRACEBACK, keep_plain, plain_line, words_of_failure

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 
+from nbjudge.batch import GradingFailedError
 from nbjudge.course.loading import imported_modules
-from nbjudge.errors import CourseError, GradingFailedError, WorkerDiedError
+from nbjudge.errors import CourseError, WorkerDiedError
 from nbjudge.sandbox.fork_server_client import ForkServer
 from nbjudge.settings import GradingSettings
 
