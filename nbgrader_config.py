@@ -40,7 +40,7 @@ with suppress(ImportError):  # nbjudge is optional: learners do not need it
 # The modules of the course that notebooks import: the sandbox exposes these and no others.
 c.RunAndJudge.exposed_modules = list(EXPOSED_MODULES)
 # What they import later on than at their top: every lesson uses it.
-c.RunAndJudge.modules = ["attention_lab.examples", "attention_lab.tutor.checking", "seaborn"]
+c.RunAndJudge.modules = ["attention_lab.examples", "nbjudge.tutor.learner.checking", "seaborn"]
 # In grading a cell has less time than above, where it may be a training run.
 c.RunAndJudge.cell_seconds = 30
 c.RunAndJudge.build_command = "make build"

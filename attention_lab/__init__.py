@@ -5,7 +5,7 @@ For lessons
     data and models; `examples` holds the visible examples; `memory` measures memory;
     `live_box` shows controls with a text that stays.
 For learners
-    `start` is `attention-lab start`, the start page and the progress page; `tutor` is `check`.
+    `start` is `attention-lab start`, the start page and the progress page; `tutor` begins `check`.
 For authors of checks
     `authoring`, with `measurements` of wrong attention weights.
 For maintainers
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from attention_lab.tutor.checking import check
+    from nbjudge.tutor import check
 
 __all__ = ["check"]
 
@@ -31,8 +31,10 @@ __all__ = ["check"]
 def __getattr__(name: str) -> object:
     """Import `check` when it is first used: most of the package does not need it."""
     if name == "check":
-        from attention_lab.tutor.checking import check, notebook_begins
+        from attention_lab.tutor import begin_notebook
 
-        notebook_begins()
+        begin_notebook()
+        from nbjudge.tutor import check
+
         return check
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

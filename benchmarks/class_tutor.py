@@ -26,11 +26,11 @@ import results
 import torch
 import typer
 
-from attention_lab.tutor.answering import respond
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.course.course import find_course
 from nbjudge.kernel import protocol
+from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.messages import (
     AnyRequest,
     CallReply,

@@ -16,8 +16,8 @@ from typing import Annotated, Any
 import results
 import typer
 
-from attention_lab.tutor import checking
 from nbjudge.course.course import find_course
+from nbjudge.tutor.learner import checking
 from nbjudge.tutor.messages import CheckRequest, CheckResult
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,8 +32,8 @@ def main(
     out = results.console()
     machine = results.surroundings(out)
     began = time.perf_counter()
-    checking._connection.begin("01_dot_product")
-    while checking._connection.is_starting:
+    checking.connection.begin("01_dot_product")
+    while checking.connection.is_starting:
         time.sleep(0.01)
     started = time.perf_counter() - began
     rows = list(_rows(checks))
@@ -80,7 +80,7 @@ def _check(folder: str, exercise: str) -> tuple[float, float]:
     checking.answer = timed
     try:
         began = time.perf_counter()
-        request = CheckRequest(folder=folder, exercise=exercise, program=checking._connection.digest)
+        request = CheckRequest(folder=folder, exercise=exercise, program=checking.connection.digest)
         reply, _ = checking.converse(request)
         total = time.perf_counter() - began
     finally:

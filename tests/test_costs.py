@@ -74,7 +74,7 @@ def imports(statement: str) -> dict[str, Any]:
         ("learner's kernel", "from attention_lab import check"),
         (
             "learner's kernel with a tutor",
-            "import attention_lab.tutor.checking, attention_lab.tutor.local",
+            "import nbjudge.tutor.learner.checking, nbjudge.tutor.learner.transport",
         ),
     ],
 )

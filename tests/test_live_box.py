@@ -6,9 +6,9 @@ import ipywidgets as widgets
 import nbformat
 import pytest
 
-from attention_lab import live_box
-from attention_lab.live_box import AGAIN, LiveBox
 from attention_lab.maintain.site.pages import WIDGET, _SolvedOutputs
+from nbjudge.tutor.learner import live_box
+from nbjudge.tutor.learner.live_box import AGAIN, LiveBox
 
 
 @pytest.fixture

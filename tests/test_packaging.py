@@ -63,7 +63,7 @@ def declared(*groups: str, project: dict = PROJECT) -> set[str]:
     for group in groups:
         requirements += project["optional-dependencies"][group]
     for requirement in [each for each in requirements if each.startswith("nbjudge")]:
-        extras = re.findall(r"\w+", requirement.partition("[")[2])
+        extras = re.findall(r"\w+", requirement.partition("[")[2].partition("]")[0])
         requirements += declared(*extras, project=GRADER)
     return {canonical(re.match(r"[\w.-]+", requirement).group()) for requirement in requirements}
 
@@ -123,12 +123,12 @@ def test_an_instructors_machine_gets_what_the_course_and_its_checks_import():
 
 def test_the_grader_gets_what_it_imports():
     assert needed(texts(GRADERS)) - LESSONS_OWN <= declared(
-        "grading", "torch", "cluster", "hub", project=GRADER
+        "grading", "torch", "cluster", "hub", "learner", project=GRADER
     )
 
 
 def test_the_grader_declares_nothing_that_it_does_not_import():
-    assert declared("grading", "torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
+    assert declared("grading", "learner", "torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
 
 
 def test_the_site_gets_what_it_imports_and_nothing_else():
@@ -153,14 +153,17 @@ def test_students_need_no_posix(path):
 
 
 @pytest.mark.integration
-def test_what_a_kernel_imports_does_without_nbjudge():
-    """A kernel in the sandbox has no nbjudge. It has no tutor either, and imports nothing of one."""
-    with_tutor = [PACKAGE / name for name in ("tutor/local.py", "tutor/network.py", "measurements.py")]
-    files = [path for path in STUDENTS if path.name != "cli.py" and path not in with_tutor]
+def test_what_a_kernel_imports_does_without_the_judge():
+    """A kernel in the sandbox has the learner's half of the tutor, and nothing else of nbjudge."""
+    files = [path for path in STUDENTS if path.name != "cli.py"]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+    learners = Path(nbjudge.__file__).parent / "tutor" / "learner"
+    modules += [f"nbjudge.tutor.learner.{path.stem}" for path in learners.glob("[a-z]*.py")]
+    modules.remove("nbjudge.tutor.learner.transport")  # what there is with a tutor only
+    others = {path.stem for path in Path(nbjudge.__file__).parent.iterdir()} - {"__init__", "tutor"}
     code = (
         "import importlib, sys\n"
-        "sys.modules['nbjudge'] = None\n"  # importing it is then an ImportError
+        f"sys.modules.update(dict.fromkeys({[f'nbjudge.{name}' for name in others]}))\n"  # ImportErrors
         f"for name in {modules}: importlib.import_module(name.removesuffix('.__init__'))\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -5,7 +5,8 @@ import pytest
 
 from attention_lab.start import progress_page
 from attention_lab.start.progress import Status, digests, read_progress
-from attention_lab.tutor.learner_record import LearnerRecord
+from attention_lab.tutor import RECORD
+from nbjudge.tutor import LearnerRecord
 
 NAMES = ("double", "twin", "triple")
 RIGHT = "def {name}(x):\n    return 2 * x"
@@ -32,7 +33,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def record(tmp_path):
-    return LearnerRecord(tmp_path)
+    return LearnerRecord(tmp_path / RECORD)
 
 
 def statuses(folder, record):

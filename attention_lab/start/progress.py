@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from attention_lab.start.exercises import SavedLesson, read_lessons
-from attention_lab.tutor.learner_record import ExerciseHistory, LearnerRecord
+from nbjudge.tutor import ExerciseHistory, LearnerRecord
 
 
 class Status(StrEnum):

@@ -15,9 +15,8 @@ from attention_lab.start.progress import (
     next_exercise,
     read_progress,
 )
-from attention_lab.tutor.learner_record import LearnerRecord
-from attention_lab.tutor.location import has_tutor
-from attention_lab.tutor.panel import with_code
+from attention_lab.tutor import RECORD, has_tutor
+from nbjudge.tutor import LearnerRecord, with_code
 
 SIGNS = {Status.RIGHT: "✓", Status.CHANGED: "?", Status.TRIED: "✗", Status.NEW: "·"}
 LEGEND = " &nbsp; ".join(f"{sign} {status.value}" for status, sign in SIGNS.items())
@@ -49,7 +48,7 @@ def show_progress(folder: Path | None = None) -> widgets.VBox:
     if not has_tutor():
         return widgets.VBox([widgets.HTML(_status(NO_TUTOR))])
     folder = Path.cwd().parent if folder is None else folder
-    record = LearnerRecord(folder)
+    record = LearnerRecord(folder / RECORD)
     table, status = widgets.HTML(), widgets.HTML()
     refresh = widgets.Button(description="Look again", icon="refresh")
     reset = widgets.Button(description="Start afresh …", layout={"width": "auto"})

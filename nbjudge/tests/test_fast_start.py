@@ -23,7 +23,7 @@ def test_a_process_starts_without_slow_imports(module):
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("package", ["nbjudge.batch", "nbjudge.tutor"])
+@pytest.mark.parametrize("package", ["nbjudge.batch"])
 def test_notebooks_are_validated_without_the_grammar(package):
     program = (
         f"import sys, {package}, nbformat.v4 as v4\nimport nbformat\n"

@@ -14,9 +14,9 @@ from hub import ROOT, Hub
 from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-from attention_lab.tutor.answering import respond
 from nbjudge.course.course import open_course
 from nbjudge.kernel import protocol
+from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.messages import CallRequest, CheckResult
 
 pytestmark = [

@@ -5,7 +5,7 @@ import pytest
 from lesson_page import LessonPage
 from playwright.sync_api import expect
 
-from attention_lab.live_box import AGAIN
+from nbjudge.tutor.learner.live_box import AGAIN
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 

@@ -1,9 +1,12 @@
 """A learner with the tutor: told which mistake it is, helped in steps, and shown where they are."""
 
 import re
+from pathlib import Path
 
+import nbformat
 import pytest
 from lesson_page import LessonPage, answers_of, write_answers
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
@@ -118,3 +121,31 @@ def test_the_whole_lesson_is_on_one_page_when_it_is_solved(start_lab, page, pict
     )
     expect(shown.locator("pre span").first).to_be_visible()  # it is coloured
     picture(shown, "one-page")
+
+
+@pytest.mark.timeout(600)
+def test_a_plain_course_has_the_panel_by_two_lines(start_lab, page, picture):
+    """A learner of `examples/statistics`, whose notebook imports `check` and calls it."""
+    course = Path(__file__).parents[2] / "examples" / "statistics"
+    lab = start_lab(NBJUDGE_COURSE=str(course))
+    wrong = "def deviation(sample):\n    return np.sqrt(((sample - sample.mean()) ** 2).mean())"
+    cells = {
+        "setup": "import numpy as np\nfrom nbjudge.tutor import check",
+        "deviation": wrong,
+        "check": "check('deviation')",
+    }
+    (lab.folder / "ps1").mkdir()
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    code = [new_code_cell(source, id=name) for name, source in cells.items()]
+    notebook = new_notebook(cells=code, metadata=kernel)
+    nbformat.write(notebook, lab.folder / "ps1" / "spread.ipynb")
+    lesson = LessonPage(page, lab, "ps1/spread.ipynb")
+    for cell_id in cells:
+        run_cell(lesson, cell_id)
+    panel = lesson.show("check").locator(".jp-OutputArea")
+    expect(panel.get_by_label("deviation").first).to_contain_text("0 of 2 groups of cases agree")
+    press_by_key(lesson, "check", "Which mistake?")
+    expect(panel).to_contain_text("divide by n - 1")
+    press_by_key(lesson, "check", "Help me")
+    expect(panel).to_contain_text("The smallest case found in which it goes wrong")
+    picture(panel, "tutor-of-another-course")

@@ -14,7 +14,6 @@ from urllib.request import Request, urlopen
 
 from tornado.netutil import bind_sockets
 
-from attention_lab.tutor.answering import respond
 from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import BoundedServer, application
@@ -23,6 +22,7 @@ from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.kernel import protocol
 from nbjudge.settings import ClassroomSettings
+from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.messages import CallRequest, Notice, Reply, decode_reply
 

@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from attention_lab.tutor.answering import CHATTY, answer
+from nbjudge.tutor.learner.answering import CHATTY, answer
 
 
 def test_the_value_is_sent_back():
@@ -84,5 +84,5 @@ def test_threads_that_go_on_are_told():
 @pytest.mark.integration
 def test_what_ends_python_ends_it():
     """A tutor cannot prevent that; the next check says so, see test_check.py."""
-    code = "import os; from attention_lab.tutor.answering import answer; answer(lambda: os._exit(3))"
+    code = "import os; from nbjudge.tutor.learner.answering import answer; answer(lambda: os._exit(3))"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ).returncode == 3

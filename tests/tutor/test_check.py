@@ -12,8 +12,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 from attention_lab.start.progress import digests
-from attention_lab.tutor.learner_record import LearnerRecord
+from attention_lab.tutor import RECORD
 from nbjudge.course.course import open_course
+from nbjudge.tutor import LearnerRecord
 from nbjudge.tutor.material import TutoredAssignment
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -101,7 +102,7 @@ def test_the_panel_says_the_same_in_html_with_signs_and_a_label(notebook):
 
 
 def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook):
-    notebook.run("from attention_lab.tutor import answering\nanswering.SECONDS = 1")
+    notebook.run("from nbjudge.tutor.learner import answering\nanswering.SECONDS = 1")
     notebook.run("answering.answer.__defaults__ = (1.0,)")
     output = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
     assert "did not answer in time" in output
@@ -159,7 +160,7 @@ def test_the_names_that_a_learner_takes_are_given_back(notebook):
 
 def test_a_tutor_that_dies_is_started_again(notebook):
     notebook.run(f"{RIGHT}\ncheck('softmax')")
-    notebook.run("from attention_lab.tutor import checking\nchecking._connection._tutor.stop()")
+    notebook.run("from nbjudge.tutor.learner import checking\nchecking.connection._tutor.stop()")
     assert "right in all 6" in notebook.run("check('softmax')")
 
 
@@ -174,7 +175,7 @@ def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(n
     for cell in ("", "def softmax(scores):\n    return score\n"):
         output = notebook.run(f"{cell}check('softmax')")
         assert "no result to compare yet" in output and "differs" not in output
-    assert LearnerRecord(notebook.folder.parent).exercise("softmax").tries == 0
+    assert LearnerRecord(notebook.folder.parent / RECORD).exercise("softmax").tries == 0
 
 
 def test_a_syntax_error_in_the_last_run_is_said(notebook):
@@ -186,16 +187,16 @@ def test_a_syntax_error_in_the_last_run_is_said(notebook):
     assert "an earlier definition was checked" in output
 
 
-KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
+KEY = {"NBJUDGE_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
 
 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
         ({"ATTENTION_LAB_TUTOR": "off"}, "comes without the tutor"),
-        ({"ATTENTION_LAB_TUTOR": "http://127.0.0.1:9"} | KEY, "The tutor has stopped answering"),
-        ({"ATTENTION_LAB_TUTOR": "http://127.0.0.1:9"}, "needs JUPYTERHUB_USER and ATTENTION_LAB_TUTOR_KEY"),
-        ({"ATTENTION_LAB_TUTOR": "somewhere"}, "has to begin with http"),
+        ({"NBJUDGE_TUTOR": "http://127.0.0.1:9"} | KEY, "The tutor has stopped answering"),
+        ({"NBJUDGE_TUTOR": "http://127.0.0.1:9"}, "needs JUPYTERHUB_USER and NBJUDGE_TUTOR_KEY"),
+        ({"NBJUDGE_TUTOR": "somewhere"}, "has to begin with http"),
     ],
 )
 def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, environment, message):
@@ -225,7 +226,7 @@ def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook
     for cell in (wrong, wrong, right):
         notebook.run(cell)
         notebook.run("check('AttentionHead')")
-    record = LearnerRecord(notebook.folder.parent).exercise("AttentionHead")
+    record = LearnerRecord(notebook.folder.parent / RECORD).exercise("AttentionHead")
     assert record.tries == 2  # the same once more is no other try
     assert [record.code] == list(digests(right, "AttentionHead"))
 
@@ -233,6 +234,6 @@ def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook
 def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):
     for name in ("random.py", "torch.py", "nbjudge.py"):
         (notebook.folder / name).write_text("raise RuntimeError('a file of the learner')")
-    notebook.run("from attention_lab.tutor import checking\nchecking._connection.close()")
+    notebook.run("from nbjudge.tutor.learner import checking\nchecking.connection.close()")
     assert "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
     shutil.rmtree(notebook.folder)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attention_lab.tutor.panel import parts_html
+from nbjudge.tutor.learner.panel import parts_html
 from nbjudge.tutor.messages import Part
 
 DATA = "data:image/png;base64,iVBORw0KGgo="

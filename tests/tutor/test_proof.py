@@ -10,14 +10,14 @@ import threading
 import psutil
 import pytest
 
-from attention_lab.tutor import local, location, network
-from attention_lab.tutor.answering import respond
-from attention_lab.tutor.connection import Connection
-from attention_lab.tutor.local import LocalTutor
-from attention_lab.tutor.location import TutorMissingError, course_folder
+from attention_lab.tutor import course_folder
 from nbjudge.classroom import signatures
 from nbjudge.framing import to_frame
 from nbjudge.kernel import protocol
+from nbjudge.tutor.learner import connection, transport
+from nbjudge.tutor.learner.answering import respond
+from nbjudge.tutor.learner.connection import Connection, TutorMissingError
+from nbjudge.tutor.learner.transport import LocalTutor
 from nbjudge.tutor.messages import (
     LARGEST_MESSAGE,
     NUMBER,
@@ -70,13 +70,13 @@ class Impostor:
 
 @pytest.fixture
 def learner(monkeypatch):
-    monkeypatch.setenv(network.KEY, KEY)
-    monkeypatch.setenv(network.NAME, NAME)
+    monkeypatch.setenv(transport.KEY, KEY)
+    monkeypatch.setenv(transport.NAME, NAME)
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "the token of this server")
 
     def ask(impostor, reply):
         impostor.reply = reply if isinstance(reply, bytes) else encode(reply)[0]
-        monkeypatch.setenv(location.ADDRESS, impostor.address)
+        monkeypatch.setenv(connection.ADDRESS, impostor.address)
         try:
             return Connection().send(CallReply(folder="01_dot_product", conversation="1", text=b"x"))
         finally:
@@ -172,8 +172,8 @@ def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_i
 
 
 def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
-    monkeypatch.delenv(location.ADDRESS, raising=False)
-    tutor = local.start_tutor(course_folder(), "01_dot_product")
+    monkeypatch.delenv(connection.ADDRESS, raising=False)
+    tutor = transport.start_tutor(course_folder(), "01_dot_product")
     try:
         assert "no exercise 'x'" in says(tutor, "x")
         process = psutil.Process(tutor._process.pid)

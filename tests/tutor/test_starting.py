@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attention_lab.tutor import checking
+from nbjudge.tutor.learner import checking
 from nbjudge.tutor.messages import CheckRequest, Notice
 
 
@@ -17,7 +17,7 @@ def test_one_line_says_that_the_tutor_is_starting(monkeypatch, capsys, is_starti
         is_starting=is_starting, has_announced_start=False, send=lambda request: Notice(sentence="done")
     )
     shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=has_reader))
-    monkeypatch.setattr(checking, "_connection", tutor)
+    monkeypatch.setattr(checking, "connection", tutor)
     monkeypatch.setattr(checking, "get_ipython", lambda: shell)
     for _ in range(3):
         assert checking.converse(CheckRequest(exercise="softmax")) == (Notice(sentence="done"), [])

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from attention_lab.tutor.result import WrittenAnswer
 from nbjudge.course.course import find_course
 from nbjudge.tutor.help import markdown_part
+from nbjudge.tutor.learner.result import WrittenAnswer
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import Help, Part
 

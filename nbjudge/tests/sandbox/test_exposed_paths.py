@@ -246,11 +246,11 @@ print(open({str(a_course / "lib" / "a_course" / "solved.py")!r}).read())
     close_fork_server()
 
 
-def test_a_grader_that_is_installed_is_hidden_with_all_that_is_in_it(monkeypatch):
-    package = bubblewrap.GRADER
-    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: [package.parent])
-    words = bubblewrap.command(package, 5, [])
-    assert str(package) in {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
+def test_of_an_installed_grader_only_the_learners_half_is_seen(monkeypatch):
+    package = Path(bubblewrap.__file__).parents[1]
+    hidden = set(bubblewrap.hidden_paths((), [package.parent]))
+    seen = {package / name for name in ("__init__.py", "tutor", "tutor/__init__.py", "tutor/learner")}
+    assert hidden | seen == {*package.iterdir(), *(package / "tutor").iterdir()} and not hidden & seen
 
 
 def test_a_helper_that_is_not_there_is_said_in_one_sentence(a_course):

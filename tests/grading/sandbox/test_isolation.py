@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import attention_lab
-import nbjudge
+import nbjudge.errors
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server_client import close_fork_server
 from nbjudge.sandbox.inside.kernel import OTHERS
@@ -94,12 +94,15 @@ print(found)
 def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):
     hidden = [str(ROOT / name) for name in ("source", "checks", "solutions", "tests", "nbgrader_config.py")]
     hidden += [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
-    hidden += [str(Path(attention_lab.__file__).parent / "maintain"), str(Path(nbjudge.__file__))]
+    hidden += [
+        str(Path(attention_lab.__file__).parent / "maintain"),
+        nbjudge.errors.__file__,
+    ]
     assert any(map(os.path.exists, hidden))
     code = f"""
 import importlib, os
 print([place for place in {hidden!r} if os.path.exists(place)])
-for name in ("attention_lab.plots", "attention_lab.maintain", "nbjudge", "nbjudge.judge"):
+for name in ("attention_lab.plots", "attention_lab.maintain", "nbjudge.tutor.tutor", "nbjudge.judge"):
     try:
         importlib.import_module(name)
         print(name)

@@ -36,6 +36,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
+from nbjudge.fast_start import skip_address_grammar
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
@@ -61,6 +62,7 @@ def run(course_folder: Path) -> None:
         raise CourseError(NO_HUB.format(missing=", ".join(missing)))
     if find_spec("jupyterhub") is None:
         raise CourseError(NO_LIBRARY)
+    skip_address_grammar()  # before anything imports nbformat
     course = find_course(course_folder)
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings(config=configuration), CsvFormat(config=configuration)

@@ -106,7 +106,7 @@ NOT_PERMITTED = (
     "(sysctl -w user.max_user_namespaces=15000; on Ubuntu also "
     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it with them allowed)."
 )
-GRADER = Path(__file__).parents[1]
+LEARNERS_HALF = "nbjudge.tutor.learner"  # all that notebooks see of nbjudge: they import `check` from it
 NOT_FOUND = (
     "c.RunAndJudge.exposed_modules names the module {name!r}, which this Python cannot find: install it, "
     "or take its name out of nbgrader_config.py."
@@ -211,7 +211,7 @@ def module_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
 
 
 def hidden_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
-    """Return what must be hidden in the `exposed` folders: the rest of those packages, and nbjudge.
+    """Return what must be hidden in the `exposed` folders: the rest of those packages and of nbjudge.
 
     A folder that is exposed under several names is returned under each of them.
     """
@@ -223,7 +223,7 @@ def hidden_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
         for entry in package.iterdir()
         if not any(place.is_relative_to(entry) for place in named)
     ]
-    return sorted(_under_all_names([*unnamed, GRADER], exposed))
+    return sorted(_under_all_names(unnamed, exposed))
 
 
 def import_folders(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
@@ -231,14 +231,17 @@ def import_folders(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path
 
     Without them, Python would look for an installed copy of the package, which is not exposed.
     """
-    files = {Path(_found(name.partition(".")[0])) for name in modules}
+    files = {Path(_found(name.partition(".")[0])) for name in (LEARNERS_HALF, *modules)}
     folders = {file.parents[1] if file.name == "__init__.py" else file.parent for file in files}
     return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, exposed))]
 
 
 def _places(modules: Sequence[str]) -> Iterator[Path]:
-    """The file of each module (of a package, its folder), and `__init__.py` of the packages around it."""
-    for name in modules:
+    """The file of each module (of a package, its folder), and `__init__.py` of the packages around it.
+
+    With those of the learner's half of the tutor.
+    """
+    for name in (LEARNERS_HALF, *modules):
         yield from (Path(_found(package)) for package in accumulate(name.split(".")[:-1], "{}.{}".format))
         found = Path(_found(name))
         # A package that is named itself is exposed completely.

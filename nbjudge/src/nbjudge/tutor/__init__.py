@@ -3,8 +3,59 @@
 A process of its own holds references, checks and mistakes. A kernel requests a check of an answer, receives
 calls, and sends back what the answer gave: the calls are those of a grading run (`nbjudge.kernel.protocol`),
 and so is the judge. Nothing that runs beside a learner's code knows what is right.
+
+In a notebook::
+
+    from nbjudge.tutor import check
+    check("deviation")
+
+The learner's half is `nbjudge.tutor.learner`, and the only part of nbjudge that the sandbox exposes to
+notebooks. It reaches the tutor at the address in `NBJUDGE_TUTOR`, or starts the one of the course in
+`NBJUDGE_COURSE` or around the notebook's folder. Without any, `check` says so.
 """
 
-from nbjudge.fast_start import skip_address_grammar
+from __future__ import annotations
 
-skip_address_grammar()  # before a module of this package imports nbformat
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbjudge.tutor.learner.checking import check
+    from nbjudge.tutor.learner.connection import has_tutor
+    from nbjudge.tutor.learner.live_box import STORED, LiveBox
+    from nbjudge.tutor.learner.notebook import begin_notebook
+    from nbjudge.tutor.learner.panel import with_code
+    from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
+
+# The modules of the public names, in `learner`.
+PUBLIC = {
+    "ExerciseHistory": "record",
+    "LearnerRecord": "record",
+    "LiveBox": "live_box",
+    "STORED": "live_box",
+    "begin_notebook": "notebook",
+    "check": "checking",
+    "has_tutor": "connection",
+    "with_code": "panel",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used; with `check`, the tutor starts while the learner reads."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "check":
+        import_module("nbjudge.tutor.learner.notebook").begin_notebook()
+    return getattr(import_module(f"nbjudge.tutor.learner.{PUBLIC[name]}"), name)
+
+
+__all__ = [
+    "STORED",
+    "ExerciseHistory",
+    "LearnerRecord",
+    "LiveBox",
+    "begin_notebook",
+    "check",
+    "has_tutor",
+    "with_code",
+]

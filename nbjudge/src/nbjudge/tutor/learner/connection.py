@@ -1,7 +1,6 @@
-"""Reaches a tutor: a process on this machine, or the one of a class at an address.
+"""Reaches a tutor: the one of a class at an address, or a process on this machine.
 
-What only learners with a tutor need is imported when the tutor starts: the sandbox that grades has neither a
-tutor nor nbjudge.
+Modules that a learner needs only with a tutor are imported when it starts.
 """
 
 from __future__ import annotations
@@ -12,23 +11,53 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attention_lab.tutor.location import ADDRESS, NO_TUTOR, OFF, TutorMissingError, course_folder, has_tutor
-
 if TYPE_CHECKING:
-    from attention_lab.tutor.local import LocalTutor
-    from attention_lab.tutor.network import NetworkTutor
+    from nbjudge.tutor.learner.transport import LocalTutor, NetworkTutor
     from nbjudge.tutor.messages import AnyRequest, CallRequest, Reply
 
+ADDRESS, COURSE = "NBJUDGE_TUTOR", "NBJUDGE_COURSE"  # environment variables
+OFF = "off"  # as an address: use no tutor
+NO_TUTOR = (
+    "This copy of the notebooks comes without the tutor. The examples above test your answer; its grade will "
+    "tell you the rest: ask your teacher."
+)
 GONE = "The tutor has stopped answering ({reason}). Run this cell again, which starts the tutor again."
+
+
+class TutorMissingError(Exception):
+    """There is no tutor; the message says what to do."""
+
+
+def has_tutor(course: Path | None = None) -> bool:
+    """Return whether `check` has a tutor: at the address that is set, or of a course on this machine.
+
+    Parameters
+    ----------
+    course
+        The course's folder, if its own package knows it (see `nbjudge.tutor.begin_notebook`).
+    """
+    address = os.environ.get(ADDRESS)
+    return address != OFF and (address or course or _course_around(Path.cwd())) is not None
+
+
+def _course_around(folder: Path) -> Path | None:
+    """The course that the environment names, or the nearest folder around that has checks and sources."""
+    if named := os.environ.get(COURSE):
+        return Path(named).absolute()
+    for around in (folder, *folder.parents):
+        if any(around.glob("checks/**/*.py")) and any(around.glob("source/*/*.ipynb")):
+            return around
+    return None
 
 
 class Connection:
     """One tutor, which starts with the first request, and again if it has died."""
 
     def __init__(self, last_words: Path | None = None) -> None:
+        self.course: Path | None = None  # from the course's own package
         self.last_words = last_words
         self._tutor: LocalTutor | NetworkTutor | None = None
-        self._program = self._digest = ""
+        self._program = self.digest = ""  # the tutor's program, empty before the first calls
         self.has_announced_start = False  # whether the learner has read that this tutor is still starting
 
     @property
@@ -41,30 +70,23 @@ class Connection:
         """Whether a tutor on this machine is still loading its libraries."""
         return self._tutor is not None and not self._tutor.is_ready
 
-    @property
-    def digest(self) -> str:
-        """The digest of the tutor's program that this kernel has; empty before the first calls."""
-        return self._digest
-
     def begin(self, folder: str) -> LocalTutor | NetworkTutor:
         """Start this machine's tutor, so that it is ready when the first answer is written.
 
-        Raises
-        ------
-        TutorMissingError
-            If there is no tutor; the message says what to do.
+        Raises TutorMissingError if there is no tutor; the message says what to do.
         """
         address = os.environ.get(ADDRESS)
-        if address == OFF or not has_tutor():
+        course = self.course or _course_around(Path.cwd())
+        if address == OFF or (address is None and course is None):
             raise TutorMissingError(NO_TUTOR)
-        if self._tutor is None and address is not None:
-            from attention_lab.tutor.network import NetworkTutor
+        if self._tutor is None:
+            from nbjudge.tutor.learner.transport import NetworkTutor, start_tutor
 
-            self._tutor = NetworkTutor(address)
-        elif self._tutor is None:
-            from attention_lab.tutor.local import start_tutor
-
-            self._tutor = start_tutor(course_folder() or Path(), folder, self.last_words)
+            if address is not None:
+                self._tutor = NetworkTutor(address)
+            elif course is not None:
+                self._tutor = start_tutor(course, folder, self.last_words)
+        assert self._tutor is not None
         return self._tutor
 
     def send(self, request: AnyRequest) -> Reply:
@@ -88,7 +110,7 @@ class Connection:
     def program_for(self, request: CallRequest) -> str:
         """Return the program that makes these calls. Raises TutorMissingError if there is another one."""
         self._keep_program(request.source)
-        if self._digest != request.program:
+        if self.digest != request.program:
             raise TutorMissingError(GONE.format(reason="it has been replaced by another version"))
         return self._program
 
@@ -100,7 +122,7 @@ class Connection:
 
     def _keep_program(self, source: str) -> None:
         if source:
-            self._program, self._digest = source, hashlib.sha256(source.encode()).hexdigest()
+            self._program, self.digest = source, hashlib.sha256(source.encode()).hexdigest()
 
     def close(self) -> None:
         """Close the connection; this machine's tutor ends."""

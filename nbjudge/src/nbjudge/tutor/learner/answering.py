@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-SECONDS = 20.0  # for all calls of one question
+SECONDS = 20.0  # for all calls of one request
 PATIENCE = 2.0  # seconds until an answer that goes on is interrupted again
 CHATTY = 20_000  # printed characters that are worth a word
 # torch loads it, and sympy, with its first gradient; an import interrupted half way stays broken.
@@ -22,7 +23,7 @@ LOADED_LATE = "torch.fx.experimental.symbolic_shapes"
 
 @dataclass
 class CallOutcome:
-    """What came of a question: the text to send back, or why there is none; and what else was noticed."""
+    """The result of a request: the text to send back, or why there is none; and what else was noticed."""
 
     text: str | None = None
     lost: Literal["", "timeout", "died"] = ""
@@ -30,27 +31,26 @@ class CallOutcome:
 
 
 def answer(work: Callable[[], str], seconds: float = SECONDS) -> CallOutcome:
-    """Have `work` answer a question. An answer that does not end is interrupted.
+    """Have `work` answer a request. An answer that does not end is interrupted.
 
     Raises KeyboardInterrupt where the learner does that.
     """
     load_ahead()
-    import torch  # `load_ahead` has loaded it; a command that makes no call starts without it
-
-    gradients_on = torch.is_grad_enabled()
+    torch = sys.modules.get("torch")  # where the notebook does not use it, neither does its answer
+    gradients_on = torch.is_grad_enabled() if torch else True
     threads, printed = set(threading.enumerate()), _Counter()
     result = CallOutcome()
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
-    with quiet[0], quiet[1], _deadline(seconds) as clock:
+    with quiet[0], quiet[1], _deadline(seconds) as is_over:
         try:
             result.text = _call(work)
         except KeyboardInterrupt:
-            if not clock.fired:
+            if not is_over.is_set():
                 raise
             result.lost = "timeout"
         finally:
-            # An interrupt can hit the end of a `with torch.no_grad()`, and the kernel would stay without.
-            torch.set_grad_enabled(gradients_on)
+            if torch:  # an interrupt can hit the end of a `with torch.no_grad()`, and all would stay without
+                torch.set_grad_enabled(gradients_on)
     if printed.count > CHATTY:
         result.notes.append(
             f"Your answer printed {printed.count:,} characters meanwhile; they are not shown."
@@ -69,27 +69,17 @@ def load_ahead(source: str = "") -> None:
 
     An answer must not be interrupted in that import.
     """
-    importlib.import_module(LOADED_LATE)
+    if "torch" in sys.modules:
+        importlib.import_module(LOADED_LATE)
     if source:
         _compiled(source)
 
 
 def respond(source: str, request: str, names: dict[str, Any]) -> str:
-    """Answer a request with the tutor's program, which is loaded again for each: it remembers nothing.
+    """Return the packed results of a request's calls on the names of the notebook.
 
-    Parameters
-    ----------
-    source
-        The program. It comes from this machine's own tutor, or with the signature of the class's.
-    request
-        The packed calls; the program reads them within bounds.
-    names
-        The names of the notebook, among them the answer.
-
-    Returns
-    -------
-    str
-        The packed results.
+    The tutor's program `source` makes them. It comes from this machine's own tutor, or with the signature of
+    the class's, and is loaded again for each request, so it remembers nothing.
     """
     space: dict[str, Any] = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
     exec(_compiled(source), space)
@@ -103,7 +93,7 @@ def _compiled(source: str) -> CodeType:
 
 
 class _Counter(io.TextIOBase):
-    """Where prints go meanwhile: they are counted, and gone."""
+    """Counts what an answer prints, and keeps nothing of it."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -111,11 +101,6 @@ class _Counter(io.TextIOBase):
     def write(self, text: str) -> int:
         self.count += len(text)
         return len(text)
-
-
-@dataclass
-class _Clock:
-    fired: bool = False
 
 
 def _interrupt_main_thread() -> None:
@@ -127,29 +112,30 @@ def _interrupt_main_thread() -> None:
 
 
 @contextlib.contextmanager
-def _deadline(seconds: float) -> Iterator[_Clock]:
-    """Interrupts the answer after that time, and again, until it is left."""
-    clock, done = _Clock(), threading.Event()
+def _deadline(seconds: float) -> Iterator[threading.Event]:
+    """Interrupt the answer after that time, and again, until it is left; yields whether the time is up."""
+    is_over, done = threading.Event(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield clock
+        yield is_over
         return
 
     def watch() -> None:
         wait = seconds
         while not done.wait(wait):
-            clock.fired, wait = True, PATIENCE
+            is_over.set()
+            wait = PATIENCE
             _interrupt_main_thread()
 
     def interrupt(_number: int, frame: FrameType | None) -> None:
         # One that arrives before the answer begins, or when it has ended, is meant for no one.
-        if _is_within_the_call(frame) or not clock.fired:
+        if _is_within_the_call(frame) or not is_over.is_set():
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, interrupt)
     watcher = threading.Thread(target=watch, daemon=True)
     try:
         watcher.start()
-        yield clock
+        yield is_over
     finally:
         done.set()
         if watcher.is_alive():

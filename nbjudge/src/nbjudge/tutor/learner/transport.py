@@ -1,7 +1,8 @@
-"""The tutor as a process on this machine, for as long as this kernel lives."""
+"""The two ways to a tutor: a process on this machine, and a class's service behind its hub."""
 
 from __future__ import annotations
 
+import http.client
 import os
 import subprocess
 import sys
@@ -10,17 +11,30 @@ from itertools import count
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from urllib.parse import urlsplit
 
-from attention_lab.tutor.location import TutorMissingError
+from nbjudge.classroom import signatures
 from nbjudge.framing import read_frame, to_frame
 from nbjudge.tutor import messages
+from nbjudge.tutor.learner.connection import ADDRESS, TutorMissingError
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Reply, TutorReady
 
 SECONDS = 150  # that the tutor may take for one reply: with the first one it prepares an exercise
 NOT_STARTED = (
-    "The tutor did not start{reason}. Run this cell again; if that does not help, install Attention Lab "
-    "again: `pip install --force-reinstall --no-deps` with what you installed it from."
+    "The tutor did not start{reason}. Run this cell again; if that does not help, install it again: `pip "
+    "install --force-reinstall --no-deps` with what you installed it from."
 )
+KEY, NAME = "NBJUDGE_TUTOR_KEY", "JUPYTERHUB_USER"
+NOT_AN_ADDRESS = "{variable} is {address!r}: it has to begin with http:// or https://."
+NO_KEY = (
+    "The class's tutor needs {missing} in this server's environment, to prove that it is the tutor. Ask "
+    "the person who runs the hub to set it (docs/jupyterhub.md)."
+)
+NOT_KNOWN = (
+    "The class's tutor did not accept this server's key. Stop your server (File → Hub Control Panel → Stop "
+    "My Server), start it again, and run this cell once more."
+)
+UNPROVEN = "HTTP {status} without proof that it comes from the class's tutor; nothing of it was used"
 
 
 class LocalTutor:
@@ -31,7 +45,7 @@ class LocalTutor:
         self._process = process
         self._replies = Queue[tuple[int, bytes] | None]()  # None: there will be no more
         self._numbers, self._has_replied, self._last_errors = count(1), False, b""
-        self._readers = [Thread(target=each, daemon=True) for each in (self._read_replies, self._read_errors)]
+        self._readers = [Thread(target=read, daemon=True) for read in (self._read_replies, self._read_errors)]
         for reader in self._readers:
             reader.start()
 
@@ -101,32 +115,23 @@ class LocalTutor:
 
 
 def start_tutor(course: Path, folder: str, last_words: Path | None = None) -> LocalTutor:
-    """Start a tutor, which ends with this process, and do not wait for it.
+    """Start the tutor of a course, which prepares an assignment and ends with this process.
 
-    Parameters
-    ----------
-    course
-        The folder of the course's checks and sources.
-    folder
-        The folder of the lesson that it prepares for.
-    last_words
-        The file for the exercise's name, if this process ends in the middle of a check.
-
-    Returns
-    -------
-    LocalTutor
-        The tutor, which may not be ready.
-
-    Raises
-    ------
-    TutorMissingError
-        If it cannot be started.
+    It may not be ready yet. If this process ends in the middle of a check, the tutor writes the exercise's
+    name into the file `last_words`. Raises TutorMissingError if it cannot be started.
     """
     # What is beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
-    command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
-    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    package = Path(__file__).resolve().parents[1]  # checks import it: the same one as here
-    python_path = os.pathsep.join([str(package.parent), *filter(None, known)])
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "nbjudge.tutor.service",
+        str(course),
+        folder,
+        str(last_words or ""),
+    ]
+    package = Path(__file__).resolve().parents[3]  # the same nbjudge as here
+    python_path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
     try:
         process = subprocess.Popen(
@@ -142,3 +147,49 @@ def start_tutor(course: Path, folder: str, last_words: Path | None = None) -> Lo
     except OSError as error:
         raise TutorMissingError(NOT_STARTED.format(reason=f" ({error.strerror})")) from None
     return LocalTutor(process)
+
+
+class NetworkTutor:
+    """A tutor that proves with each reply that it knows this learner's key."""
+
+    is_ready, program = True, ""  # it runs already, and sends its program with the first calls
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or parts.hostname is None:
+            raise TutorMissingError(NOT_AN_ADDRESS.format(variable=ADDRESS, address=address))
+        self._name, self._key = (os.environ.get(variable, "") for variable in (NAME, KEY))
+        missing = [variable for variable in (NAME, KEY) if not os.environ.get(variable)]
+        if missing:
+            raise TutorMissingError(NO_KEY.format(missing=" and ".join(missing)))
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._http = kind(parts.hostname, parts.port, timeout=SECONDS)
+        self._base = parts.path.rstrip("/")
+
+    def send(self, request: AnyRequest) -> Reply:
+        """Return the tutor's reply to a request.
+
+        Raises OSError or ValueError if no reply came that is proven to be the tutor's, and TutorMissingError
+        if the tutor does not accept this server's key.
+        """
+        action, body = str(request.__struct_config__.tag), b"".join(messages.encode(request))
+        header, nonce = signatures.authorization(self._name, self._key, action, body)
+        headers = {"Authorization": header, "Content-Type": "text/plain; charset=utf-8"}
+        try:
+            self._http.request("POST", f"{self._base}/{action}", body, headers)
+            response = self._http.getresponse()
+            reply = response.read(messages.LARGEST_MESSAGE)
+        except BaseException:  # half a reply is no beginning for the next one
+            self._http.close()
+            raise
+        signature = response.getheader(signatures.REPLY_SIGNATURE, "")
+        if signatures.is_signed(signature, self._key, nonce, response.status, reply):
+            return messages.decode_reply(reply)
+        self._http.close()
+        if response.status == 403:
+            raise TutorMissingError(NOT_KNOWN)
+        raise ValueError(UNPROVEN.format(status=response.status))
+
+    def stop(self) -> None:
+        """Let go of the connection."""
+        self._http.close()

@@ -1,4 +1,4 @@
-"""What `check` returns: shown as a panel with buttons in a notebook, as text in a terminal."""
+"""The results of `check`: shown as a panel with buttons in a notebook, as text in a terminal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.tutor import panel
-from attention_lab.tutor.learner_record import ExerciseHistory, LearnerRecord
-from attention_lab.tutor.location import TutorMissingError
+from nbjudge.tutor.learner import panel
+from nbjudge.tutor.learner.connection import TutorMissingError
+from nbjudge.tutor.learner.record import LearnerRecord
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, CheckResult, Part, Reply, Step
@@ -79,12 +79,11 @@ class CheckPanel:
         self,
         result: CheckResult,
         notes: Sequence[str],
-        exercise_history: ExerciseHistory,
         record: LearnerRecord,
         folder: str,
         converse: Converse,
     ) -> None:
-        self._result, self._notes, self._exercise_history = result, notes, exercise_history
+        self._result, self._notes = result, notes
         self._record, self._folder, self._converse = record, folder, converse
         self._given = 0
 
@@ -95,6 +94,7 @@ class CheckPanel:
 
     @property
     def is_right(self) -> bool:
+        """Whether the answer would get all points."""
         return self._result.points == self._result.max_points
 
     @property
@@ -105,6 +105,11 @@ class CheckPanel:
         steps = ["mistake"] if named and full else []
         steps += [] if self.is_right else ["help"]
         return steps + (["solution"] if full else [])
+
+    @property
+    def more(self) -> str:
+        """The methods that are the buttons."""
+        return IN_A_TERMINAL.format(exercise=self._result.exercise)
 
     def mistake(self) -> Help | Sentence:
         """Return the sentence of the mistake, if the tutor knows it by name."""
@@ -127,21 +132,19 @@ class CheckPanel:
         return self._ask("solution")
 
     def __repr__(self) -> str:
-        more = IN_A_TERMINAL.format(exercise=self._result.exercise)
-        return f"{panel.panel_text(self._result, self._notes)}\n{more}"
+        return f"{panel.panel_text(self._result, self._notes)}\n{self.more}"
 
     def _repr_html_(self) -> str:
         return panel.panel_html(self._result, self._notes)
 
     def _ipython_display_(self) -> None:
-        from attention_lab.tutor.buttons import show_with_buttons
-
-        show_with_buttons(self)
+        panel.show_with_buttons(self)
 
     def _ask(self, step: Step) -> Help | Sentence:
         from nbjudge.tutor.messages import HelpRequest
 
-        exercise, tries = self._result.exercise, self._exercise_history.tries
+        exercise = self._result.exercise
+        tries = self._record.exercise(exercise).tries
         request = HelpRequest(
             folder=self._folder, exercise=exercise, step=step, given=self._given, tries=tries
         )
@@ -161,8 +164,8 @@ def ask_for_help(converse: Converse, request: AnyRequest, label: str) -> Help | 
 class WrittenAnswer:
     """A question that is answered in words: shows its model answer once the learner has written one."""
 
-    def __init__(self, exercise: str, lesson: Path, converse: Converse) -> None:
-        self._exercise, self._lesson, self._converse = exercise, lesson, converse
+    def __init__(self, exercise: str, folder: Path, converse: Converse) -> None:
+        self._exercise, self._folder, self._converse = exercise, folder, converse
 
     def __repr__(self) -> str:
         return repr(self._shown())
@@ -173,16 +176,16 @@ class WrittenAnswer:
     def _shown(self) -> Help | Sentence:
         from nbjudge.tutor.messages import HelpRequest
 
-        if not has_written(self._lesson, self._exercise):
+        if not has_written(self._folder, self._exercise):
             return Sentence(NOT_YET.format(exercise=self._exercise))
         request = HelpRequest(
-            folder=self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
+            folder=self._folder.name, exercise=self._exercise, step="solution", given=0, tries=0
         )
         return ask_for_help(self._converse, request, self._exercise)
 
 
 class OnePage:
-    """The code of a whole lesson, which the notebook shows in colour."""
+    """The code of a whole assignment, which the notebook shows in colour."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -195,7 +198,7 @@ class OnePage:
 
 
 def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage | Sentence:
-    """Return the code of a lesson on one page, or the sentence that lists the answers still missing."""
+    """Return the code of an assignment on one page, or the sentence that lists the answers still missing."""
     right = [
         name
         for name, exercise_history in record.exercises().items()
@@ -210,11 +213,11 @@ def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage 
     return OnePage(part.text) if part.kind == "code" else Sentence(part.text)
 
 
-def has_written(lesson: Path, question: str) -> bool:
-    """Whether the saved notebook in a lesson's folder holds an answer of some words to a written question."""
+def has_written(folder: Path, question: str) -> bool:
+    """Whether the saved notebook in this folder holds an answer of some words to a written question."""
     answers = [
         cell
-        for path in sorted(lesson.glob("*.ipynb"))
+        for path in sorted(folder.glob("*.ipynb"))
         for cell in _cells(path)
         if _answers_question(cell, question)
     ]

@@ -1,4 +1,4 @@
-"""What the tutor said, laid out: HTML for a notebook, text for a terminal.
+"""The tutor's results, laid out: HTML with buttons for a notebook, text for a terminal.
 
 JupyterLab's own colours, so that it reads well in a dark theme; signs and words, never colour alone.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from IPython import get_ipython
+from IPython.display import display
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import CheckResult, Part, ShownFinding, ShownGroup
@@ -26,6 +30,7 @@ CODE = (
     'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
 )
 BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}
+WAITING = "One moment …"
 NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
 PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 
@@ -33,6 +38,44 @@ PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 def is_notebook(shell: object) -> bool:
     """Whether the shell has cells and a page for panels: Jupyter's, or one derived from it as in Colab."""
     return any(kind.__name__ == NOTEBOOK for kind in type(shell).__mro__)
+
+
+def show_with_buttons(panel: Any) -> None:
+    """Display a `CheckPanel`; where the frontend is a notebook, with a button for each kind of help."""
+    display({"text/html": panel._repr_html_(), "text/plain": repr(panel)}, raw=True)
+    if is_notebook(get_ipython()) and panel.steps:
+        if find_spec("ipywidgets") is None:  # it comes with nbjudge[learner]
+            print(panel.more)
+        else:
+            display(_buttons(panel))
+
+
+def _buttons(panel: Any) -> Any:
+    import ipywidgets as widgets
+
+    from nbjudge.tutor.learner.live_box import LiveBox
+
+    # They are read aloud when they change.
+    shown = {step: widgets.HTML() for step in panel.steps}
+    status = widgets.HTML()
+
+    def press(step: str) -> None:
+        status.value = f'<span role="status" aria-live="polite">{WAITING}</span>'
+        try:
+            content = getattr(panel, step)()._repr_html_()
+        except KeyboardInterrupt:
+            content = "<p>Stopped.</p>"
+        # Hints add up, the other steps say the same again.
+        before = shown[step].value if step == "help" else ""
+        shown[step].value = f'{before}<div role="status" aria-live="polite">{content}</div>'
+        status.value = ""
+
+    buttons = []
+    for step in panel.steps:
+        button = widgets.Button(description=BUTTONS[step], layout={"width": "auto"})
+        button.on_click(lambda _, step=step: press(step))
+        buttons.append(button)
+    return LiveBox([widgets.HBox([*buttons, status]), *shown.values()])
 
 
 def panel_html(result: CheckResult, notes: Sequence[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""The record of a learner's checks, in a file of the work folder: tries, help, named mistakes and success."""
+"""The record of a learner's checks: tries, help, named mistakes and success, in a file or in memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-FILE = Path(".attention-lab") / "exercises.json"
 LAST_WORDS = "ended-the-kernel.txt"  # beside it: the exercise that was being checked when a kernel ended
-FIRST_LESSON = "00_start_here"  # only a learner's work folder has it beside the lessons
 
 
 @dataclass(frozen=True)
 class ExerciseHistory:
     """The checks of one exercise. `code` is the digest of the answer that was checked last."""
 
-    lesson: str = ""
+    lesson: str = ""  # the folder of the assignment
     tries: int = 0
     helps: int = 0
     code: str = ""
@@ -32,31 +30,26 @@ class ExerciseHistory:
 
     @property
     def is_right(self) -> bool:
+        """Whether the last check found nothing wrong."""
         return bool(self.right_at)
 
 
 class LearnerRecord:
-    """The record in a work folder. With `None` as folder, it is lost when the kernel ends."""
+    """The record in a file. Without one, it is lost when the kernel ends."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._file = folder / FILE if folder is not None else None
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
         self._exercises = dict[str, ExerciseHistory]()
-
-    @classmethod
-    def for_lesson(cls, lesson: Path) -> LearnerRecord:
-        """Return the record beside a lesson's folder, if a learner works there."""
-        return cls(lesson.parent) if (lesson.parent / FIRST_LESSON).is_dir() else _in_this_kernel
 
     @property
     def last_words(self) -> Path | None:
-        """Where a tutor writes the name of the exercise that ended its kernel."""
+        """The file in which a tutor writes the name of the exercise that ended its kernel."""
         return None if self._file is None else self._file.with_name(LAST_WORDS)
 
     def take_last_words(self) -> str:
         """Return the exercise whose check ended the kernel, and delete its name; empty if there is none."""
-        file = self.last_words
         with suppress(OSError):
-            if file is not None and file.exists():
+            if (file := self.last_words) is not None:
                 name = file.read_text("utf-8").strip()
                 file.unlink()
                 return name
@@ -69,17 +62,16 @@ class LearnerRecord:
         return self._exercises
 
     def exercise(self, name: str) -> ExerciseHistory:
+        """Return the record of one exercise."""
         return self.exercises().get(name, ExerciseHistory())
 
-    def add_check(
-        self, name: str, lesson: str, code: str, points: float, max_points: float
-    ) -> ExerciseHistory:
+    def add_check(self, name: str, folder: str, code: str, points: float, max_points: float) -> None:
         """Record a check of an answer. It is another try if the code differs from the last check's."""
         before = self.exercise(name)
         is_right = points == max_points
-        after = replace(
-            before,
-            lesson=lesson,
+        self._change(
+            name,
+            lesson=folder,
             tries=before.tries + (code != before.code),
             code=code,
             points=points,
@@ -87,42 +79,35 @@ class LearnerRecord:
             right_at=(before.right_at or datetime.now(UTC).isoformat(timespec="seconds")) if is_right else "",
             right_code=code if is_right else before.right_code,
         )
-        self._replace(name, after)
-        return after
 
     def add_help(self, name: str) -> None:
-        before = self.exercise(name)
-        self._replace(name, replace(before, helps=before.helps + 1))
+        """Record that the learner was given help."""
+        self._change(name, helps=self.exercise(name).helps + 1)
 
     def add_mistakes(self, name: str, mistakes: Mapping[str, str]) -> None:
         """Record mistakes whose names the learner was told."""
-        before = self.exercise(name)
-        self._replace(name, replace(before, mistakes={**before.mistakes, **mistakes}))
+        self._change(name, mistakes={**self.exercise(name).mistakes, **mistakes})
 
-    def reset(self, name: str = "") -> None:
-        """Delete the record of one exercise, or of all."""
-        self._write({each: record for each, record in self.exercises().items() if name and each != name})
+    def reset(self) -> None:
+        """Delete the record of all exercises."""
+        self._write({})
 
-    def _replace(self, name: str, record: ExerciseHistory) -> None:
-        self._write({**self.exercises(), name: record})
+    def _change(self, name: str, **changes: Any) -> None:
+        self._write({**self.exercises(), name: replace(self.exercise(name), **changes)})
 
     def _write(self, exercises: dict[str, ExerciseHistory]) -> None:
         """Write the whole file or nothing. If it cannot be written, the record is lost with the kernel."""
         self._exercises = exercises
         if self._file is None:
             return
+        content = {name: asdict(history) for name, history in exercises.items()}
         try:
             self._file.parent.mkdir(exist_ok=True)
             new = self._file.with_suffix(f".{os.getpid()}.new")
-            new.write_text(
-                json.dumps({name: asdict(each) for name, each in exercises.items()}, indent=1), "utf-8"
-            )
+            new.write_text(json.dumps(content, indent=1), "utf-8")
             os.replace(new, self._file)
         except OSError:
             self._file = None
-
-
-_in_this_kernel = LearnerRecord(None)
 
 
 def _read(file: Path) -> dict[str, ExerciseHistory]:
@@ -136,7 +121,7 @@ def _read(file: Path) -> dict[str, ExerciseHistory]:
 def _exercise_history(entry: dict[str, Any]) -> ExerciseHistory:
     """Read one exercise of the file. Raises ValueError if a value has another type than the record's."""
     empty = ExerciseHistory()
-    values = {each.name: entry[each.name] for each in fields(ExerciseHistory) if each.name in entry}
+    values = {known.name: entry[known.name] for known in fields(empty) if known.name in entry}
     for name, value in values.items():
         expected = getattr(empty, name)
         if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):

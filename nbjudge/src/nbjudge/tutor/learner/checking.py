@@ -1,0 +1,145 @@
+"""`check`: the cell under each answer.
+
+The tutor calls the answer with fresh inputs, as a grading run does, and says which groups of cases agree and
+what differs. Nothing of it is graded.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import linecache
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from IPython import get_ipython
+
+from nbjudge.tutor.learner.answering import CallOutcome, answer, respond
+from nbjudge.tutor.learner.connection import Connection, TutorMissingError
+from nbjudge.tutor.learner.failed_runs import FailedRuns
+from nbjudge.tutor.learner.record import LearnerRecord
+from nbjudge.tutor.learner.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
+
+if TYPE_CHECKING:
+    from nbjudge.tutor.messages import AnyRequest, Reply
+
+connection, failed_runs, record = Connection(), FailedRuns(), LearnerRecord()
+DIED = (
+    "The last check, of `{exercise}`, ended together with the kernel: you restarted it, or the answer took "
+    "too much memory, or something in it ends Python."
+)
+STARTING = "The tutor is still starting, so this check takes some seconds longer."
+
+
+def use_record(learner_record: LearnerRecord) -> None:
+    """Keep the learner's record in another file from now on."""
+    global record
+    record, connection.last_words = learner_record, learner_record.last_words
+
+
+def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage:
+    """Check the answer to an exercise, and show what is right about it and what is not.
+
+    Parameters
+    ----------
+    exercise
+        The name of the exercise. Without one, and once all answers of the assignment are right, the
+        assignment's code is shown on one page.
+
+    Returns
+    -------
+    CheckPanel or Sentence or WrittenAnswer or OnePage
+        The panel's buttons help further, step by step. In a terminal they are its methods: `.mistake()`,
+        `.help()` and `.solution()`. Its `points` are those that the same cases are worth in a grading run.
+    """
+    folder = Path.cwd()
+    try:
+        connection.begin(folder.name)
+        if not exercise:
+            return one_page(folder.name, record, converse)
+        from nbjudge.tutor.messages import CheckRequest, CheckResult, WrittenExercise
+
+        code = code_of(exercise)
+        request = CheckRequest(folder=folder.name, exercise=exercise, code=code, program=connection.digest)
+        reply, notes = converse(request)
+    except TutorMissingError as error:
+        return Sentence(str(error))
+    if died := record.take_last_words():
+        notes.append(DIED.format(exercise=died))
+    if isinstance(reply, WrittenExercise):
+        return WrittenAnswer(exercise, folder, converse)
+    if not isinstance(reply, CheckResult):
+        return Sentence(getattr(reply, "sentence", ""))
+    if reply.remark:
+        notes.append(reply.remark)
+    is_right = reply.points == reply.max_points
+    if failed := failed_runs.note(exercise, vars(sys.modules["__main__"]), is_right):
+        notes.insert(0, failed)
+    if not reply.stopped:  # else it is not a try: there is no result yet
+        record.add_check(exercise, folder.name, code, reply.points, reply.max_points)
+    return CheckPanel(reply, notes, record, folder.name, converse)
+
+
+def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
+    """Send a request to the tutor, and make the calls that it asks for until it has a result.
+
+    Returns
+    -------
+    tuple of Reply and list of str
+        The result, and notes on what the answer did meanwhile.
+
+    Raises
+    ------
+    TutorMissingError
+        If there is no tutor.
+    """
+    from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
+
+    notes = list[str]()
+    if connection.is_starting and not connection.has_announced_start and _has_reader():
+        print(STARTING)
+        connection.has_announced_start = True
+    reply = connection.send(request)
+    while isinstance(reply, CallRequest):
+        calls = (reply.text or b"").decode("ascii")
+        work = partial(respond, connection.program_for(reply), calls, vars(sys.modules["__main__"]))
+        answered = answer(work)
+        notes += [note for note in answered.notes if note not in notes]
+        if len(answered.text or "") > LARGEST_TEXT:
+            answered = CallOutcome(lost="timeout")
+        text = None if answered.text is None else answered.text.encode(errors="replace")
+        reply = connection.send(
+            CallReply(folder=request.folder, conversation=reply.conversation, text=text, lost=answered.lost)
+        )
+    return reply, notes
+
+
+def _has_reader() -> bool:
+    """Whether someone sits at the notebook: programs that run notebooks cannot answer a prompt."""
+    return bool(getattr(getattr(get_ipython(), "kernel", None), "_allow_stdin", False))
+
+
+def code_of(exercise: str) -> str:
+    """Return a short digest of the answer's source, by which another try is known."""
+    value = vars(sys.modules["__main__"]).get(exercise)
+    try:
+        source = _source_of_class(value) if inspect.isclass(value) else inspect.getsource(value)  # type: ignore[arg-type]
+    except (OSError, TypeError, SyntaxError):
+        source = repr(value)
+    return hashlib.sha256(source.strip().encode()).hexdigest()[:16]
+
+
+def _source_of_class(value: type) -> str:
+    """The text of a cell's class, which `inspect` looks for in a file; its methods know their cell."""
+    method = next((member for member in vars(value).values() if inspect.isfunction(member)), None)
+    if method is None:
+        raise OSError("no method tells where it was written")
+    lines = linecache.getlines(method.__code__.co_filename)
+    for node in ast.parse("".join(lines)).body:
+        if isinstance(node, ast.ClassDef) and node.name == value.__name__:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            return "".join(lines[first - 1 : node.end_lineno])
+    raise OSError("its cell has no such class")
