@@ -1,5 +1,6 @@
 """What the demo's invented class hands in is what it claims to be: planted mistakes are still mistakes."""
 
+import importlib
 import re
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from attention_lab.maintain.demo.hand_ins import Writer
 from attention_lab.maintain.demo.material import material_of, with_docstring
 from attention_lab.maintain.demo.names import DIFFICULT, invented_names
 from attention_lab.maintain.demo.outcome import Judged
-from attention_lab.maintain.demo.transplant import ChecksFile
+from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook
@@ -121,20 +122,16 @@ def _scaled(x):
     return x * BASE
 
 
-@score.group("any", points=1)
-def total(draw):
-    yield case(draw.normal(3))
+def add(exercise, cut):
+    @exercise.mistake("It is twice as large.")
+    @functools.cache
+    def twice(x):
+        """Kept: it is the answer's own."""
+        total = cut(x.twice) + math.pi  # a comment
+        return twice(total)
 
 
-@score.mistake("It is twice as large.")
-@functools.cache
-def twice(x):
-    """Kept: it is the answer's own."""
-    def inner(y):
-        return _scaled(y)
-
-    total = inner(x.twice) + math.pi  # a comment
-    return twice(total)
+add(score, _scaled)
 
 
 @score.accepted_alternative
@@ -142,55 +139,24 @@ class Whole: pass
 '''
 
 
-@pytest.fixture
-def checks_file():
-    return ChecksFile(CHECKS, frozenset({"math"}))
-
-
-def test_an_answer_brings_its_helpers_and_imports_and_leaves_the_rest(checks_file):
-    ((exercise, name, cell),) = checks_file.answers("mistake")
-    assert (exercise, name) == ("score", "twice")
-    assert cell == (
+def test_an_answer_brings_its_helpers_and_imports(tmp_path, monkeypatch):
+    """Also one that a function hangs on its exercise; docstrings of helpers and the exercise stay behind."""
+    (tmp_path / "checks_of_a_test.py").write_text(CHECKS)
+    monkeypatch.syspath_prepend(tmp_path)
+    score = importlib.import_module("checks_of_a_test").score
+    given = frozenset({"math"})
+    assert cell_of(score.accepted_alternatives[0], "score", given) == "class score: pass"
+    assert cell_of(score.mistakes[0].answer, "score", given) == (
         "import functools\n\n\n"
         "BASE_for_score = 2\n\n\n"
-        "def _scaled_for_score(x):\n"
+        "def cut_for_score(x):\n"
         "    return x * BASE_for_score\n\n\n"
         "@functools.cache\n"
         "def score(x):\n"
         '    """Kept: it is the answer\'s own."""\n'
-        "    def inner(y):\n"
-        "        return _scaled_for_score(y)\n\n"
-        "    total = inner(x.twice) + math.pi  # a comment\n"
+        "    total = cut_for_score(x.twice) + math.pi  # a comment\n"
         "    return score(total)"
     )
-
-
-def test_answers_that_a_function_adds_to_two_exercises_are_found_in_both():
-    shared = """
-from attention_lab.authoring import Exercise
-
-def made(name):
-    exercise = Exercise(name, results=("x",))
-    return exercise
-
-def add(exercise, cut):
-    \"\"\"Shared.\"\"\"
-    def doubled(x):
-        return 2 * cut(x)
-
-    @exercise.mistake("Do not cut twice.")
-    def twice(x):
-        return doubled(x.cut)
-"""
-    for name in ("left", "right"):
-        own = f"{name} = made({name!r})\ndef _{name}(x):\n    return x\nadd({name}, _{name})\n"
-        ((exercise, answer, cell),) = ChecksFile(f"{shared}{own}", frozenset()).answers("mistake")
-        assert (exercise, answer) == (name, "twice")
-        assert cell == (
-            f"def _{name}_for_{name}(x):\n    return x\n\n\n"
-            f"def doubled_for_{name}(x):\n    return 2 * _{name}_for_{name}(x)\n\n\n"
-            f"def {name}(x):\n    return doubled_for_{name}(x.cut)"
-        )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ checks such as these, and forget a case.
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import product
 
 import torch
@@ -70,13 +70,13 @@ def agrees(
 def caught(check):
     """The check, which says False where the attention function raises."""
 
+    @wraps(check)
     def answer(attention):
         try:
             return check(attention)
         except Exception:
             return False
 
-    answer.__name__ = check.__name__
     return answer
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from attention_lab.maintain.demo.transplant import ChecksFile
+from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
-
-# Without a name it is a module that is imported as one, which is what case groups do.
-SIBLING_IMPORT = re.compile(r"^from \.(\w*) import (?:\([^)]*\)|.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -42,12 +37,14 @@ def material_of(lesson: Assignment, release: NotebookNode) -> dict[str, Material
         for name, stub in stubs.items()
         if name in lesson.exercises
     }
-    for text in checks_texts(lesson):
-        file = ChecksFile(text, _given_names(release))
-        for exercise, _name, cell in file.answers("accepted_alternative"):
-            found[exercise].right.append(with_docstring(cell, exercise, found[exercise].stub))
-        for exercise, name, cell in file.answers("mistake"):
-            found[exercise].mistakes[name] = with_docstring(cell, exercise, found[exercise].stub)
+    given = _given_names(release)
+    for name, material in found.items():
+        for answer in material.exercise.accepted_alternatives:
+            if cell := cell_of(answer, name, given):
+                material.right.append(with_docstring(cell, name, material.stub))
+        for mistake in material.exercise.mistakes:
+            if cell := cell_of(mistake.answer, name, given):
+                material.mistakes[mistake.name] = with_docstring(cell, name, material.stub)
     for name, material in found.items():
         if not _names_in(material.reference) & (found.keys() - {name}):
             material.right.append(material.reference)
@@ -60,7 +57,7 @@ def with_docstring(cell: str, name: str, stub: str) -> str:
     first = _body_of(cell, name)[0]
     is_docstring = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
     lines = cell.splitlines()
-    starts = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))]) - 1
+    starts = min([first.lineno, *(node.lineno for node in getattr(first, "decorator_list", []))]) - 1
     shares_a_line = lines[first.lineno - 1][: first.col_offset].strip() != ""
     if not is_docstring or shares_a_line:
         return cell
@@ -86,26 +83,6 @@ def answer_cells(notebook: NotebookNode) -> dict[str, str]:
 
 def _uses(release: NotebookNode, name: str) -> int:
     return sum(cell.cell_type == "code" and f"{name}(" in cell.source for cell in release.cells)
-
-
-def checks_texts(lesson: Assignment) -> list[str]:
-    """The text of each checks file, after those of the files beside it which it builds on."""
-    checks = lesson.checks_path
-    files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
-    texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    bases = {name: [*filter(None, SIBLING_IMPORT.findall(text))] for name, text in texts.items()}
-    built_upon = {base for found in bases.values() for base in found}
-    return [
-        "\n".join(SIBLING_IMPORT.sub("", texts[each]) for each in _in_order(name, bases))
-        for name in texts
-        if name not in built_upon
-    ]
-
-
-def _in_order(name: str, bases: Mapping[str, list[str]]) -> list[str]:
-    """A file after all that it builds on, each once."""
-    before = [each for base in bases[name] for each in _in_order(base, bases)]
-    return [*dict.fromkeys(before), name]
 
 
 def _given_names(release: NotebookNode) -> frozenset[str]:
