@@ -14,7 +14,6 @@ from typing import Any
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
@@ -108,7 +107,7 @@ def explorer(
     return FigureBox(draw, slider, controls=[slider, *beside], png=png)
 
 
-def move_bars(ax: Axes, weights: torch.Tensor) -> None:
+def move_bars(ax: Any, weights: torch.Tensor) -> None:
     """Give the bars of `plots.weight_bars` other heights and, where they carry numbers, other numbers."""
     for place, weight in enumerate(weights.tolist()):
         ax.containers[0][place].set_height(weight)
