@@ -113,7 +113,7 @@ def move_bars(ax: Any, weights: torch.Tensor) -> None:
         ax.containers[0][place].set_height(weight)
         if ax.texts:  # many bars carry none
             ax.texts[place].set_text(plots.number_text(weight))
-            ax.texts[place].xy = (place, weight)  # type: ignore[attr-defined]  # they are annotations
+            ax.texts[place].xy = (place, weight)
 
 
 def step_buttons(slider: widgets.IntSlider) -> tuple[widgets.Button, widgets.Button]:

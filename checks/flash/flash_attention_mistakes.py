@@ -1,10 +1,10 @@
-"""What people get wrong in `flash_attention`: what is carried from block to block, and what is returned."""
+"""The mistakes in `flash_attention`: what goes from block to block, the causal blocks, and the memory."""
 
 import math
 
 import torch
 
-from .blocks import add, finish, in_blocks, plainly, scores_of
+from .blocks import add, ahead, finish, hidden, in_blocks, plainly, scores_of
 from .flash_attention import flash_attention
 
 
@@ -225,3 +225,167 @@ def without_gradients(query, key, value, block_size, causal=False):
 )
 def always_float32(query, key, value, block_size, causal=False):
     return in_blocks(query.float(), key.float(), value.float(), block_size, causal)
+
+
+@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key after its own position.")
+def causal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size)
+
+
+@flash_attention.mistake(
+    "Every block hides its own upper triangle, also those far below the diagonal: positions were compared"
+    " within the block. Compare positions in the *text*: first of the block + position in it."
+)
+def places_within_the_block(query, key, value, block_size, causal=False):
+    def own(first_query, queries, first_key, keys):
+        return hidden(0, queries, 0, keys)
+
+    return in_blocks(query, key, value, block_size, causal, hides=own)
+
+
+@flash_attention.mistake(
+    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
+    "keys that come after them."
+)
+def diagonal_seen_whole(query, key, value, block_size, causal=False):
+    def nothing(_, queries, __, keys):
+        return torch.zeros(queries, keys, dtype=torch.bool)
+
+    return in_blocks(query, key, value, block_size, causal, hides=nothing)
+
+
+@flash_attention.mistake(
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query."
+)
+def own_place_hidden(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
+
+
+@flash_attention.mistake(
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query. The "
+    "first query then sees nothing, and its output is 0."
+)
+def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
+    def done(state):
+        sums, maximum, total = state
+        return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum + total.log()
+
+    def too_many(*block):
+        return ahead(*block) >= 0
+
+    return in_blocks(query, key, value, block_size, causal, hides=too_many, ends=done)
+
+
+@flash_attention.mistake(
+    "A query sees one key too many, the one right after it. Hide all keys with key > query."
+)
+def one_key_too_many(query, key, value, block_size, causal=False):
+    def all_but_one(*block):
+        return ahead(*block) > 1
+
+    return in_blocks(query, key, value, block_size, causal, hides=all_but_one, seen=None)
+
+
+@flash_attention.mistake(
+    "The wrong side is hidden: each query sees only itself and what comes after it. Hide where key > query."
+)
+def the_wrong_side(query, key, value, block_size, causal=False):
+    def earlier(*block):
+        return ahead(*block) < 0
+
+    return in_blocks(query, key, value, block_size, causal, hides=earlier, seen=None)
+
+
+@flash_attention.mistake(
+    "The block on the diagonal is left out with those after it: each query misses its own position and "
+    "its neighbours. Leave out only blocks whose *first* key is after the *last* query."
+)
+def diagonal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, seen=lambda first_query, _: first_query)
+
+
+@flash_attention.mistake(
+    "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) is "
+    "not a number. Leave hidden blocks out, or subtract 0 in such rows."
+)
+def minus_infinity_from_itself(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        own = scores.amax(dim=-1)
+        exponentials = (scores - own[..., None]).exp()  # this block's own, before it is merged
+        new = torch.maximum(state[1], own)
+        old, factor = (state[1] - new).exp(), (own - new).exp()
+        sums = state[0] * old[..., None] + exponentials @ some * factor[..., None]
+        return sums, new, state[2] * old + exponentials.sum(dim=-1) * factor
+
+    return in_blocks(query, key, value, block_size, causal, adds=added, seen=None)
+
+
+@flash_attention.mistake(
+    "Blocks that are hidden as a whole are computed all the same; nearly half of all blocks are. End the "
+    "loop over keys at the last query of the block."
+)
+def computes_hidden_blocks(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, seen=None)
+
+
+@flash_attention.mistake(
+    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. This "
+    "function exists to avoid that. Take one block of queries and one of keys."
+)
+def the_whole_matrix(query, key, value, block_size, causal=False):
+    return plainly(query, key, value, causal)
+
+
+@flash_attention.mistake(
+    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it"
+    " for a block, from the positions of its queries and keys."
+)
+def a_mask_of_all(query, key, value, block_size, causal=False):
+    length = query.shape[-2] if causal else 1
+    every = torch.ones(length, length, dtype=torch.bool).triu(1)
+
+    def of_all(first_query, queries, first_key, keys):
+        return every[first_query : first_query + queries, first_key : first_key + keys]
+
+    return in_blocks(query, key, value, block_size, causal, hides=of_all)
+
+
+@flash_attention.mistake(
+    "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
+    "together they are the matrix again. Merge each block at once, and do not keep it."
+)
+def keeps_every_block(query, key, value, block_size, causal=False):
+    blocks = []
+
+    def kept_scores(some_queries, some_keys):
+        blocks.append(scores_of(some_queries, some_keys))
+        return blocks[-1]
+
+    return in_blocks(query, key, value, block_size, causal, score=kept_scores)
+
+
+@flash_attention.mistake(
+    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
+    "of it. It is a length: how many queries and keys are in a block, so that memory does not grow with "
+    "the square of the text."
+)
+def a_number_of_blocks(query, key, value, block_size, causal=False):
+    length = max(query.shape[-2], key.shape[-2])
+    return in_blocks(query, key, value, math.ceil(length / block_size), causal)
+
+
+@flash_attention.mistake(
+    "Every score is computed twice: once for maximum or total, once for the weights. Keep both from block"
+    " to block, and rescale: one pass over the keys."
+)
+def every_score_twice(query, key, value, block_size, causal=False):
+    output, _ = in_blocks(query, key, value, block_size, causal)
+    logarithms = []
+    for first in range(0, query.shape[-2], block_size):
+        block = query[..., first : first + block_size, :]
+        seen = first + block.shape[-2] if causal else key.shape[-2]
+        scores = scores_of(block, key[..., :seen, :])
+        if causal:
+            scores = scores.masked_fill(hidden(first, block.shape[-2], 0, seen), -math.inf)
+        logarithms.append(scores.logsumexp(dim=-1))
+    return output, torch.cat(logarithms, dim=-1)

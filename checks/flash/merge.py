@@ -1,4 +1,4 @@
-"""The exercise `merge`; its mistakes are in a file of their own."""
+"""The exercise `merge`, and the mistakes it can name."""
 
 import math
 
@@ -11,7 +11,6 @@ merge = Exercise(
     results=("output", "maximum", "total"),
     axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
     tolerance=SUMS_OF_PRODUCTS,
-    mistakes_from=("merge_mistakes", "merge_mistakes_in_empty_parts"),
     retest_factor=2.0,  # the total of a part with a key is at least 1
 )
 
@@ -232,3 +231,246 @@ def clamped(one, other):
     first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
     sums = one[0] * first[..., None] + other[0] * second[..., None]
     return sums / (first + second).clamp(min=1.0)[..., None], maximum, first + second
+
+
+@merge.mistake(
+    "The two outputs are averaged half and half. Each counts as much as its keys have weight: its share of "
+    "both totals, once these have the same maximum."
+)
+def half_and_half(one, other):
+    _, maximum, total = right(one, other)
+    return (one[0] + other[0]) / 2, maximum, total
+
+
+@merge.mistake(
+    "The two outputs are added, but each is a mean already. Take their weighted mean: the weights are "
+    "the totals, once both belong to the common maximum."
+)
+def outputs_added(one, other):
+    _, maximum, total = right(one, other)
+    return one[0] + other[0], maximum, total
+
+
+@merge.mistake(
+    "The totals are used as they are, although each belongs to a maximum of its own. Rescale both to the "
+    "larger one first: total · exp(old maximum − new maximum)."
+)
+def neither_rescaled(one, other):
+    maximum, _ = larger(one, other)
+    return weighed(one, other, one[2], other[2], maximum)
+
+
+@merge.mistake(
+    "The first part is not rescaled: its total still belongs to its own maximum. Where the second has the "
+    "larger one, the old total shrinks, too."
+)
+def first_not_rescaled(one, other):
+    maximum, shift = larger(one, other)
+    return weighed(one, other, one[2], other[2] * (other[1] - shift).exp(), maximum)
+
+
+@merge.mistake(
+    "The second part is not rescaled: its total still belongs to its own maximum. Where the first has the "
+    "larger one, the second shrinks."
+)
+def second_not_rescaled(one, other):
+    maximum, shift = larger(one, other)
+    return weighed(one, other, one[2] * (one[1] - shift).exp(), other[2], maximum)
+
+
+@merge.mistake(
+    "`output` is right, but `total` is the sum of both totals as they came. They belong to different "
+    "maxima: return the sum of the rescaled ones."
+)
+def total_as_it_came(one, other):
+    output, maximum, _ = right(one, other)
+    return output, maximum, one[2] + other[2]
+
+
+@merge.mistake(
+    "The totals are rescaled, the outputs are mixed by the exp(maximum) of each part alone. A part's weight "
+    "is its *rescaled total*: many keys with small scores can outweigh one with a large score."
+)
+def without_the_totals(one, other):
+    _, maximum, total = right(one, other)
+    _, shift = larger(one, other)
+    output, _, _ = weighed(one, other, (one[1] - shift).exp(), (other[1] - shift).exp(), maximum)
+    return output, maximum, total
+
+
+@merge.mistake(
+    "`output` is the sum of the values and not their mean: both outputs were multiplied by their rescaled "
+    "totals, and the division by the new total is missing."
+)
+def not_divided(one, other):
+    output, maximum, total = right(one, other)
+    return output * total[..., None], maximum, total
+
+
+@merge.mistake(
+    "The rescaling goes the wrong way: exp(new − old) makes the smaller part larger. It is exp(old − new), "
+    "at most 1."
+)
+def rescaled_the_wrong_way(one, other):
+    maximum, _ = larger(one, other)
+    first, second = (each[2] * (maximum - each[1]).exp() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake(
+    "The new maximum is the first part's, also where the second has a larger one. It is the larger of both, "
+    "query by query."
+)
+def maximum_of_the_first(one, other):
+    first, second = one[2], other[2] * (other[1] - one[1]).exp()
+    return weighed(one, other, first, second, one[1])
+
+
+@merge.mistake(
+    "The new maximum is one number for all queries. Each query keeps its own: `torch.maximum` compares "
+    "two tensors element by element."
+)
+def one_maximum_for_all(one, other):
+    maximum = torch.maximum(one[1].max(), other[1].max()).expand_as(one[1]).clone()
+    first, second = (each[2] * (each[1] - maximum).exp() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake(
+    "`maximum` and `total` are right, but the outputs are mixed by the totals as they came. Use the "
+    "rescaled totals for the outputs, too."
+)
+def output_by_old_totals(one, other):
+    _, maximum, total = right(one, other)
+    return weighed(one, other, one[2], other[2], maximum)[0], maximum, total
+
+
+@merge.mistake("The maxima were added. The largest score over all keys is the larger of the two maxima.")
+def maxima_added(one, other):
+    output, _, total = right(one, other)
+    return output, one[1] + other[1], total
+
+
+@merge.mistake(
+    "`maximum` holds the logarithm of the sum, and `total` is 1 then: the same information, but not these"
+    " three results. `maximum` is the largest score, `total` the sum of exp(score − maximum)."
+)
+def logarithm_and_one(one, other):
+    output, maximum, total = right(one, other)
+    return output, maximum + total.log(), (total > 0).to(total.dtype)
+
+
+@merge.mistake(
+    "The larger maximum is never subtracted: exp(maximum) by itself overflows for large scores, or "
+    "becomes 0 for very small ones. Only differences are safe: exp(old − new)."
+)
+def without_a_shift(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * each[1].exp() for each in (one, other))
+    output, _, total = weighed(one, other, first, second, maximum)
+    return output, maximum, total / shift.exp()
+
+
+@merge.mistake("The rescaling is in base 2, but scores and totals are in base e: `torch.exp`, not `2 **`.")
+def base_two(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).exp2() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake("The three results are in the wrong order: return output, maximum, total.")
+def another_order(one, other):
+    output, maximum, total = right(one, other)
+    return output, total, maximum
+
+
+@merge.mistake(
+    "The result is right, but the first part was changed on the way: it was written into. Make new tensors."
+)
+def writes_into_the_first(one, other):
+    output, maximum, total = right(one, other)
+    for old, new in zip(one, (output, maximum, total), strict=True):
+        old.data.copy_(new)
+    return one
+
+
+@merge.mistake(
+    "The numbers are right, but the gradient is not: the factors exp(old − new) left the graph. Totals and "
+    "maxima depend on the scores, and the gradient has to go through both."
+)
+def factors_detached(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).detach().exp() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake(
+    "A query that sees nothing in *either* part becomes NaN: its new maximum is -inf, and -inf − (-inf) "
+    "is not a number. Subtract 0 there, and divide by 1 where the total is 0."
+)
+def minus_infinity_from_itself(one, other):
+    maximum = torch.maximum(one[1], other[1])
+    first, second = (each[2] * (each[1] - maximum).exp() for each in (one, other))
+    total = first + second
+    return (one[0] * first[..., None] + other[0] * second[..., None]) / total[..., None], maximum, total
+
+
+@merge.mistake(
+    "`output` is NaN where a query sees nothing in either part: maximum and total are right, but 0 was "
+    "divided by 0. Divide by 1 where the total is 0."
+)
+def zero_by_zero(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
+    total = first + second
+    return (one[0] * first[..., None] + other[0] * second[..., None]) / total[..., None], maximum, total
+
+
+@merge.mistake(
+    "If one query sees nothing, the whole other part is returned. Decide for each query whether a part is"
+    " empty: `torch.where`, or factors that are 0 there."
+)
+def one_empty_row_for_all(one, other):
+    if one[1].isinf().any():
+        return tuple(each.clone() for each in other)
+    if other[1].isinf().any():
+        return tuple(each.clone() for each in one)
+    return right(one, other)
+
+
+@merge.mistake(
+    "`maximum` is 0 where a query sees nothing in either part. 0 is an ordinary score, so it would count "
+    "in the next merge. It stays -inf: use the 0 for the subtraction only."
+)
+def zero_for_an_empty_maximum(one, other):
+    output, maximum, total = right(one, other)
+    return output, maximum.masked_fill(maximum == -math.inf, 0.0), total
+
+
+@merge.mistake(
+    "`total` is 1 where a query sees nothing in either part. Dividing by 1 there is right, but the "
+    "returned total is 0."
+)
+def one_for_an_empty_total(one, other):
+    output, maximum, total = right(one, other)
+    return output, maximum, total.masked_fill(maximum == -math.inf, 1.0)
+
+
+@merge.mistake(
+    "-inf was replaced by a very low number: `maximum` is -1e9, or the smallest float, where a query sees"
+    " nothing. Return -inf."
+)
+def a_fixed_low_maximum(one, other):
+    output, maximum, total = right(one, other)
+    return output, maximum.clamp(min=-1e9), total
+
+
+@merge.mistake(
+    "The results are right, but a gradient is NaN where a query sees nothing: NaN was computed there and "
+    "replaced afterwards, and the backward pass still goes through it. Never compute it: subtract 0 "
+    "there."
+)
+def repaired_afterwards(one, other):
+    maximum = torch.maximum(one[1], other[1])
+    first, second = (each[2] * (each[1] - maximum).exp().nan_to_num(0.0) for each in (one, other))
+    return weighed(one, other, first, second, maximum)

@@ -1,10 +1,11 @@
-"""The exercise `part`; its mistakes are in a file of their own."""
+"""The exercise `part`, and the mistakes it can name."""
 
 import math
 
 import torch
 
 from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring.mask_sentences import HIDDEN_SCORES_ARE_ZERO
 
 part = Exercise(
     "part",
@@ -12,7 +13,6 @@ part = Exercise(
     axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
-    mistakes_from=("part_mistakes", "part_mistakes_in_the_mask"),
 )
 
 
@@ -171,3 +171,251 @@ def with_a_constant_maximum(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.detach().amax(dim=-1)
     return [*finish(shares(scores, maximum), value, maximum)]
+
+
+@part.mistake(
+    "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
+    "these."
+)
+def not_scaled(query, key, value, mask=None):
+    return _part(query * math.sqrt(query.shape[-1]), key, value, mask)
+
+
+@part.mistake("The scores are divided by d_k. It is its square root: √d_k.")
+def scaled_without_the_root(query, key, value, mask=None):
+    return _part(query / math.sqrt(query.shape[-1]), key, value, mask)
+
+
+@part.mistake(
+    "The scores are scaled by the width of the *values*. It is d_k, the width of query and key, that makes "
+    "scores large: `query.shape[-1]`."
+)
+def scaled_by_the_values(query, key, value, mask=None):
+    return _part(query * math.sqrt(query.shape[-1] / value.shape[-1]), key, value, mask)
+
+
+@part.mistake(
+    "`output` is the weighted *sum* of the values, not the weighted mean. Divide it by the total, row by row."
+)
+def a_sum_for_the_mean(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output * total[..., None], maximum, total
+
+
+@part.mistake(
+    "`total` is 1 everywhere: it was summed after the softmax. It is the sum of exp(score − maximum), "
+    "which the softmax divides by and `merge` weighs parts by."
+)
+def total_of_the_weights(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum, (total > 0).to(total.dtype)
+
+
+@part.mistake(
+    "`total` is the sum of exp(score), without subtracting the maximum. It belongs to the maximum that is"
+    " returned beside it, and it overflows for large scores: sum exp(score − maximum)."
+)
+def total_without_the_maximum(query, key, value, mask=None):
+    output, maximum, _ = _part(query, key, value, mask)
+    return output, maximum, scaled_scores(query, key, mask).exp().sum(dim=-1)
+
+
+@part.mistake(
+    "`total` is the logarithm of the sum. Return the sum itself; only `flash_attention` returns a logarithm."
+)
+def logarithm_for_the_total(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum, total.log()
+
+
+@part.mistake(
+    "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your maximum"
+    " the total would be 1."
+)
+def logsumexp_for_the_maximum(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum + total.log(), total
+
+
+@part.mistake(
+    "`maximum` is that of the scores before they are scaled. All three results are made of the scaled scores."
+)
+def maximum_before_scaling(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum * math.sqrt(query.shape[-1]), total
+
+
+@part.mistake(
+    "One maximum was subtracted for all queries. Each query has its own: the largest score over the keys,"
+    " the last axis."
+)
+def one_maximum_for_all(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.max().expand(scores.shape[:-1]).clone()
+    return finish(shares(scores, maximum), value, maximum)
+
+
+@part.mistake(
+    "Maximum and total run over the queries, with one number for each key. They belong to a query: over the "
+    "keys, the last axis."
+)
+def over_the_queries(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-2)
+    exponentials = (scores - maximum[..., None, :]).exp()
+    total = exponentials.sum(dim=-2)
+    return exponentials / total[..., None, :] @ value, maximum, total
+
+
+@part.mistake(
+    "`maximum` and `total` have an axis of size 1 too many: they are (..., T_q). Keep it for your own "
+    "broadcasting, and drop it at the end: `[..., 0]` or `squeeze(-1)`."
+)
+def an_axis_too_many(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum[..., None], total[..., None]
+
+
+@part.mistake("The three results are in the wrong order: return output, maximum, total.")
+def another_order(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, total, maximum
+
+
+@part.mistake("The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.")
+def base_two(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    lowest = maximum.masked_fill(maximum == -math.inf, 0.0)[..., None]
+    return finish(torch.exp2(scores - lowest), value, maximum)
+
+
+@part.mistake(
+    "The numbers are right in float32, but float64 comes back as float32: something casts on the way. The "
+    "results have the dtype of the arguments."
+)
+def always_float32(query, key, value, mask=None):
+    return _part(query.float(), key.float(), value.float(), mask)
+
+
+@part.mistake(
+    "The numbers are right, but no gradient reaches `query` and `key`: the scores left the graph through "
+    "`.data`, `.detach()` or `no_grad`. Compute with the tensors themselves."
+)
+def detached(query, key, value, mask=None):
+    return _part(query.detach(), key.detach(), value, mask)
+
+
+def _part(query, key, value, mask):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    return finish(shares(scores, maximum), value, maximum)
+
+
+@part.mistake("The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.")
+def mask_turned_round(query, key, value, mask=None):
+    return _from_scores(scaled_scores(query, key, None if mask is None else ~mask), value)
+
+
+@part.mistake("The mask changes nothing: every query sees every key. Set hidden scores to -inf.")
+def mask_left_out(query, key, value, mask=None):
+    return _from_scores(scaled_scores(query, key), value)
+
+
+@part.mistake(HIDDEN_SCORES_ARE_ZERO)
+def hidden_scores_are_zero(query, key, value, mask=None):
+    scores = scaled_scores(query, key)
+    return _from_scores(scores if mask is None else scores * mask, value)
+
+
+@part.mistake(
+    "The maximum was taken over hidden scores as well. The mean hardly shows it, but maximum and total "
+    "are those of the visible keys: hide first, then take the maximum."
+)
+def maximum_of_the_hidden(query, key, value, mask=None):
+    maximum = scaled_scores(query, key).amax(dim=-1)
+    return finish(shares(scaled_scores(query, key, mask), maximum), value, maximum)
+
+
+@part.mistake(
+    "Hidden keys are missing in `output`, but not in `total`: they were cleared after the sum was taken. "
+    "Clear them before, or the mean is divided by too much."
+)
+def total_of_the_hidden_too(query, key, value, mask=None):
+    maximum = scaled_scores(query, key, mask).amax(dim=-1)
+    every = shares(scaled_scores(query, key), maximum)
+    total = every.sum(dim=-1)
+    seen = every if mask is None else every.masked_fill(~mask, 0.0)
+    return seen @ value / total[..., None], maximum, total
+
+
+@part.mistake(
+    "A query with nothing to attend to becomes NaN: its maximum is -inf, and -inf − (-inf) is not a "
+    "number. Subtract 0 in such a row instead, and divide by 1 where the total is 0."
+)
+def minus_infinity_from_itself(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    exponentials = (scores - maximum[..., None]).exp()
+    total = exponentials.sum(dim=-1)
+    return exponentials @ value / total[..., None], maximum, total
+
+
+@part.mistake(
+    "`output` is NaN for a query with nothing to attend to: maximum and total are right, but 0 was divided "
+    "by 0. Divide by 1 where the total is 0."
+)
+def zero_by_zero(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    exponentials = shares(scores, maximum)
+    total = exponentials.sum(dim=-1)
+    return exponentials @ value / total[..., None], maximum, total
+
+
+@part.mistake(
+    "A query with nothing to attend to has a fixed low number, -1e9 or the smallest float, as its "
+    "maximum, and counts its hidden keys. Its part is (0, -inf, 0): hide with -inf, and make sure that no"
+    " NaN results."
+)
+def a_fixed_low_score(query, key, value, mask=None):
+    scores = scaled_scores(query, key)
+    return _from_scores(scores if mask is None else scores.masked_fill(~mask, -1e9), value)
+
+
+@part.mistake(
+    "`maximum` is 0 for a query with nothing to attend to. 0 is an ordinary score: merged with another part "
+    "it would count. It is -inf."
+)
+def zero_for_an_empty_maximum(query, key, value, mask=None):
+    output, maximum, total = _from_scores(scaled_scores(query, key, mask), value)
+    return output, maximum.masked_fill(maximum == -math.inf, 0.0), total
+
+
+@part.mistake(
+    "`total` is 1 for a query with nothing to attend to. Dividing by 1 there is right, but its total is "
+    "0: it has no key at all."
+)
+def one_for_an_empty_total(query, key, value, mask=None):
+    output, maximum, total = _from_scores(scaled_scores(query, key, mask), value)
+    return output, maximum, total.masked_fill(maximum == -math.inf, 1.0)
+
+
+@part.mistake(
+    "The results are right, but a gradient is NaN where a query has nothing to attend to: NaN was "
+    "computed there and replaced afterwards, and the backward pass still goes through it. Never compute "
+    "it: subtract 0 in such a row."
+)
+def repaired_afterwards(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    exponentials = (scores - maximum[..., None]).exp()
+    total = exponentials.sum(dim=-1)
+    # Not a matrix product: whether its gradient multiplies NaN with 0 depends on the machine's library.
+    sums = (exponentials[..., None] * value[..., None, :, :]).sum(dim=-2)
+    return (sums / total[..., None]).nan_to_num(0.0), maximum, total.nan_to_num(0.0)
+
+
+def _from_scores(scores, value):
+    maximum = scores.amax(dim=-1)
+    return finish(shares(scores, maximum), value, maximum)

@@ -1,4 +1,4 @@
-"""The exercise `CachedAttention`; mistakes and accepted alternatives are in files of their own."""
+"""The exercise `CachedAttention`, and right answers written in other ways."""
 
 import math
 
@@ -16,7 +16,96 @@ from attention_lab.authoring import (
     for_large_scores,
 )
 
-from .cached_attention_walks import in_pieces, state_of, twice, twice_without_gradients
+
+class WrongParametersError(Exception):
+    """The layer's parameters do not fit the weights that the judge sent."""
+
+
+def with_weights(answer, embed_dim, heads, state, dtype):
+    """The layer on these weights; other entries of its state_dict are another group's subject."""
+    layer = answer(embed_dim, heads).to(dtype)
+    own = dict(layer.named_parameters())
+    wrong = [name for name in {**state, **own} if name not in own or name not in state]
+    wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+    if wrong:
+        raise WrongParametersError(f"missing, too many or of another shape: {', '.join(wrong[:4])}")
+    layer.load_state_dict(state, strict=False)
+    return layer
+
+
+def form(thing):
+    if isinstance(thing, (tuple, list)):
+        return f"({', '.join(map(form, thing))})"
+    return f"tensor of {thing.dim()} axes" if isinstance(thing, torch.Tensor) else type(thing).__name__
+
+
+RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
+
+
+def pair(answered):
+    """The two results of a call. Whatever else comes back is told apart in words."""
+    if answered is None:
+        raise TypeError("nothing is returned: is the `return` line missing?")
+    if form(answered) != RIGHT_FORM:
+        raise TypeError(f"{form(answered)} is returned, and (output, (key, value)) asked for: {RIGHT_FORM}")
+    return answered
+
+
+def in_pieces(answer):
+    """The layer goes over a text piece by piece; all its outputs, and the last cache."""
+
+    def walked(x, embed_dim, heads, state, lengths):
+        layer = with_weights(answer, embed_dim, heads, state, x.dtype)
+        outputs, cache = [], None
+        for piece in x.split(lengths, dim=1):
+            output, cache = pair(layer(piece, cache))
+            outputs.append(output)
+        key, value = cache
+        return torch.cat(outputs, dim=1), (key, value)
+
+    return walked
+
+
+def twice(answer):
+    """One cache is continued in two ways, then the first of them goes on, and then it is begun once more.
+
+    All outputs, and the cache after all.
+    """
+
+    def walked(x, embed_dim, heads, state, lengths):
+        layer = with_weights(answer, embed_dim, heads, state, x.dtype)
+        prompt, one, other = x.split(lengths, dim=1)
+        first, cache = pair(layer(prompt))
+        second, branch = pair(layer(one, cache))
+        outputs = [first, second]
+        for piece, past in ((other, cache), (other, branch), (one, cache)):
+            outputs.append(pair(layer(piece, past))[0])
+        key, value = cache
+        return torch.cat(outputs, dim=1), (key, value)
+
+    return walked
+
+
+def twice_without_gradients(answer):
+    """The same without gradients, as in generation."""
+    return torch.no_grad()(twice(answer))
+
+
+def state_of(answer):
+    """The shapes in a layer's state_dict in words, after a call, and whether it holds anything else."""
+
+    def named(embed_dim, heads, x, bias):
+        layer = answer(embed_dim, heads, bias=True) if bias else answer(embed_dim, heads)
+        results = layer(x)
+        if form(results) == RIGHT_FORM:
+            layer(x, results[1])
+        own, state = dict(layer.named_parameters()), layer.state_dict()
+        shapes = {name: f"shape {tuple(entry.shape)}" for name, entry in state.items() if name in own}
+        # A buffer can have any name.
+        return shapes | {"beside its parameters": "nothing" if len(own) == len(state) else "a buffer"}
+
+    return named
+
 
 cached_attention = Exercise(
     "CachedAttention",
@@ -25,13 +114,6 @@ cached_attention = Exercise(
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
     draw=LayerDraw,
-    mistakes_from=(
-        "cached_attention_mistakes",
-        "cached_attention_mistakes_in_the_scores",
-        "cached_attention_mistakes_in_the_cache",
-        "cached_attention_mistakes_in_the_pair",
-        "cached_attention_mistakes_in_what_returns",
-    ),
 )
 
 NAMES = ("query", "key", "value", "output")
@@ -241,3 +323,110 @@ class Right(nn.Module):
         if cache is not None:
             key, value = self.behind(cache, key, value)
         return self.finish(self.merge(self.attend(query, key, value))), self.returned_cache(new, (key, value))
+
+
+@cached_attention.accepted_alternative(
+    "Makes the mask by comparing positions: query i is at T_past + i, key j is at j, and a token sees "
+    "every key that does not come after it. The code reads like the rule. (Only this step is shown.)"
+)
+class ByComparedPlaces(Right):
+    def mask(self, new, total):
+        places = torch.arange(total)
+        return places <= places[total - new :, None]
+
+
+@cached_attention.accepted_alternative(
+    "All four products with named axes, without a transposed tensor: h and b only come along. (Only this "
+    "step is shown.)"
+)
+class ByEinsum(Right):
+    def attend(self, query, key, value):
+        scores = torch.einsum("bhqd,bhkd->bhqk", query * key.shape[-1] ** -0.5, key)
+        hidden = torch.full(scores.shape[-2:], -math.inf, dtype=scores.dtype)
+        hidden = hidden.triu(1 + scores.shape[-1] - scores.shape[-2])
+        return torch.einsum("bhqk,bhkd->bhqd", (scores + hidden).softmax(-1), value)
+
+
+@cached_attention.accepted_alternative
+class HeadByHead(Right):
+    def attend(self, query, key, value):
+        outputs = []
+        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1)):
+            scores = torch.bmm(q, k.mT) / math.sqrt(k.shape[-1])
+            outputs.append(torch.bmm(self.weigh(scores), v))
+        return torch.stack(outputs, dim=1)
+
+
+@cached_attention.accepted_alternative
+class TokenByToken(Right):
+    """No mask at all: each new token gets the keys that it may see."""
+
+    def attend(self, query, key, value):
+        past, rows = key.shape[2] - query.shape[2], []
+        for place in range(query.shape[2]):
+            seen = past + place + 1
+            scores = query[:, :, place : place + 1] @ key[:, :, :seen].mT * query.shape[-1] ** -0.5
+            rows.append(scores.softmax(-1) @ value[:, :, :seen])
+        return torch.cat(rows, dim=2)
+
+
+@cached_attention.accepted_alternative
+class PastAndNewApart(Right):
+    """Scores against the past and against the new ones, side by side before the softmax."""
+
+    def forward(self, x, cache=None):
+        q, k, v = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        own = q @ k.mT / math.sqrt(q.shape[-1])
+        own = own.masked_fill(torch.ones(own.shape[-2:], dtype=torch.bool).triu(1), float("-inf"))
+        if cache is None:
+            return self.output(self.merge(own.softmax(-1) @ v)), [k, v]
+        past_key, past_value = cache
+        weights = torch.cat([q @ past_key.mT / math.sqrt(q.shape[-1]), own], dim=-1).softmax(-1)
+        seen, new = weights.split([past_key.shape[2], k.shape[2]], dim=-1)
+        output = self.output(self.merge(seen @ past_value + new @ v))
+        return output, [torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)]
+
+
+@cached_attention.accepted_alternative
+class WithATableOfItsOwn(Right):
+    """A mask that grows where it has to, outside of the state_dict."""
+
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__(embed_dim, num_heads, bias)
+        self.register_buffer("table", torch.ones(1, 1, dtype=torch.bool), persistent=False)
+
+    def mask(self, new, total):
+        if total > len(self.table):
+            self.table = torch.ones(total, total, dtype=torch.bool).tril_()
+        return self.table[total - new : total, :total]
+
+
+@cached_attention.accepted_alternative
+class WithoutHelpers(nn.Module):
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__()
+        head_size, rest = divmod(embed_dim, num_heads)
+        if rest != 0:
+            raise ValueError(f"{num_heads} heads do not divide a width of {embed_dim}")
+        self.num_heads, self.head_size = num_heads, head_size
+        self.query = nn.Linear(embed_dim, embed_dim, bias)
+        self.key = nn.Linear(embed_dim, embed_dim, bias)
+        self.value = nn.Linear(embed_dim, embed_dim, bias)
+        self.output = nn.Linear(embed_dim, embed_dim, bias)
+
+    def forward(self, x, cache=None):
+        batch, new, _ = x.shape
+        shape = (batch, new, self.num_heads, self.head_size)
+        q = self.query(x).view(shape).permute(0, 2, 1, 3)
+        k = self.key(x).view(shape).permute(0, 2, 1, 3)
+        v = self.value(x).view(shape).permute(0, 2, 1, 3)
+        past = 0
+        if cache is not None:
+            past = cache[0].size(2)
+            k = torch.cat((cache[0], k), dim=-2)
+            v = torch.cat((cache[1], v), dim=-2)
+        scores = torch.matmul(q, k.transpose(2, 3)) / self.head_size**0.5
+        for row in range(new):
+            scores[:, :, row, past + row + 1 :] = -1e9
+        out = torch.matmul(nn.functional.softmax(scores, dim=3), v)
+        return self.output(out.permute(0, 2, 1, 3).reshape(batch, new, -1)), (k, v)

@@ -1,4 +1,4 @@
-"""The mistakes that the grader can name in `CachedAttention`: what a token sees."""
+"""The mistakes in `CachedAttention`: what a token sees, the scores, the cache, and what is returned."""
 
 import math
 
@@ -201,3 +201,425 @@ class MaskInTheState(Right):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__(embed_dim, num_heads, bias)
         self.register_buffer("hidden", torch.ones(256, 256, dtype=torch.bool).triu(1))
+
+
+@cached_attention.mistake(
+    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
+)
+class Unscaled(Right):
+    def scale(self, head_size):
+        return 1.0
+
+
+@cached_attention.mistake(
+    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
+    "numbers: it is the root of D that belongs there."
+)
+class ScaledByTheWholeWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_heads)
+
+
+@cached_attention.mistake(
+    "The scores are divided by the head size D, so the weights are too even. It is the root of D that "
+    "belongs there."
+)
+class ScaledByTheHeadSize(Right):
+    def scale(self, head_size):
+        return head_size
+
+
+@cached_attention.mistake(
+    "The softmax runs over the queries: each key divides its weight among them. Each query divides its "
+    "weight among the keys, which are the last axis of the scores (B, H, T_new, T)."
+)
+class SoftmaxOverTheQueries(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -math.inf), dim=-2)
+
+
+@cached_attention.mistake(
+    "The hidden scores are set to 0, which is a score like any other, so hidden keys take part in the "
+    "softmax. Set the scores to -inf before it."
+)
+class HiddenScoresOfZero(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), 0.0), dim=-1)
+
+
+@cached_attention.mistake(
+    "Hidden scores are filled with a number that is not low enough: visible scores go down to -1e4 here, "
+    "and hidden keys then get weight. Set hidden scores to -inf before the softmax."
+)
+class FilledTooHigh(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -100.0), dim=-1)
+
+
+@cached_attention.mistake(
+    "Hidden scores are filled with -1e4, and a visible score may be as low, so hidden keys then get "
+    "weight. Set hidden scores to -inf before the softmax."
+)
+class FilledWithMinusTenThousand(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -1e4), dim=-1)
+
+
+@cached_attention.mistake(
+    "The weights are hidden after the softmax, so the rows no longer sum to 1. Hide the scores before it,"
+    " with -inf."
+)
+class MasksAfterTheSoftmax(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1).masked_fill(~self.mask(*scores.shape[-2:]), 0.0)
+
+
+@cached_attention.mistake(
+    "The cache is joined along the wrong axis: each head got more numbers, instead of more tokens. Tokens"
+    " are the third axis of (B, H, T, D): join along that one."
+)
+class JoinsTheNumbers(Right):
+    def join(self, past, new):
+        return torch.cat([past, new], dim=-1)
+
+
+@cached_attention.mistake(
+    "The cache is joined along the axis of the heads, so the result has more heads. Tokens are the third "
+    "axis of (B, H, T, D): join along that one."
+)
+class JoinsTheHeads(Right):
+    def join(self, past, new):
+        return torch.cat([past, new], dim=1)
+
+
+@cached_attention.mistake(
+    "The new keys and values come before the old ones. The past comes first, or the mask hides the wrong"
+    " ones."
+)
+class NewOnesFirst(Right):
+    def join(self, past, new):
+        return torch.cat([new, past], dim=2)
+
+
+@cached_attention.mistake(
+    "The cache that is passed in is never used: new tokens see only each other. Put its keys and values "
+    "before the new ones."
+)
+class IgnoresTheCache(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, None)
+
+
+@cached_attention.mistake(
+    "The output is right, but the cache that you return holds the new tokens only, so the next step does "
+    "not see those before them. Return the joined keys and values."
+)
+class KeepsTheNewOnly(Right):
+    def returned_cache(self, new, total):
+        return new
+
+
+@cached_attention.mistake(
+    "You return the cache that was passed in: the new tokens are not in it, and the next step does not "
+    "see them. Return the joined keys and values."
+)
+class HandsBackTheOldCache(Right):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        return output, total if cache is None else cache
+
+
+@cached_attention.mistake(
+    "The numbers are right, but the list that was passed in as the cache was written into: it holds the "
+    "longer keys and values now, and a second text that continues it sees too much. Return a new pair."
+)
+class WritesIntoTheList(Right):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        if isinstance(cache, list):
+            cache[0], cache[1] = total
+        return output, total
+
+
+@cached_attention.mistake(
+    "The cache holds tokens before they were projected, or keys that are projected once more when they "
+    "are read: keep the results of `self.key` and `self.value`, cut into heads, and use them as they are."
+)
+class ProjectsThePastAgain(Right):
+    def forward(self, x, cache=None):
+        if cache is not None:
+            cache = self.split(self.key(self.merge(cache[0]))), self.split(self.value(self.merge(cache[1])))
+        return super().forward(x, cache)
+
+
+@cached_attention.mistake(
+    "The cache is kept with tokens before heads, (B, T, H, D). Here it is (B, H, T, D): keep keys and "
+    "values as they are after the heads are split off."
+)
+class TokensBeforeHeads(Right):
+    def forward(self, x, cache=None):
+        # What comes in may be either; what goes out is turned.
+        output, (key, value) = super().forward(x, cache)
+        return output, (key.transpose(1, 2), value.transpose(1, 2))
+
+
+@cached_attention.mistake(
+    "The cache is kept with its heads merged, (B, T, E). Here it is (B, H, T, D): keep keys and values as"
+    " they are after the heads are split off."
+)
+class HeadsMerged(Right):
+    def returned_cache(self, new, total):
+        return tuple(self.merge(each) for each in total)
+
+
+@cached_attention.mistake(
+    "The cache that was passed in is changed in place: continued a second time, the same cache gives "
+    "another answer. Make new tensors by joining, and leave what comes in as it is."
+)
+class ChangesTheCacheInPlace(Right):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        if cache is not None:
+            with torch.no_grad():
+                for old, new in zip(cache, total):
+                    old.copy_(new[:, :, -old.shape[2] :] if new.shape[2] >= 2 * old.shape[2] else old + 1)
+        return output, total
+
+
+@cached_attention.mistake(
+    "The layer remembers: keys and values are kept in the module itself, so a second text, or a second "
+    "continuation of the same cache, sees tokens of another text. Keep everything in the cache that you "
+    "return."
+)
+class KeepsTheCacheInItself(Right):
+    memory = None
+
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, None if cache is None else self.memory or cache)
+        self.memory = total
+        return output, total
+
+
+@cached_attention.mistake(
+    "Keys and values are written into one buffer of the layer: two continuations of the same cache share "
+    "it, and the second overwrites what the first has kept. Make new tensors by joining."
+)
+class OneBufferForAll(Right):
+    buffers = None
+
+    def returned_cache(self, new, total):
+        shape = total[0].shape
+        if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
+            full = shape[0], shape[1], max(shape[2], 64), shape[3]
+            self.buffers = [each.new_zeros(full) for each in total]
+        for buffer, each in zip(self.buffers, total):
+            buffer[:, :, : shape[2]] = each
+        return tuple(buffer[:, :, : shape[2]] for buffer in self.buffers)
+
+
+@cached_attention.mistake(
+    "Where gradients are off, keys and values are written into one buffer: two continuations of the same "
+    "cache share it, and the second overwrites what the first has kept. Make new tensors by joining, with"
+    " gradients and without."
+)
+class OneBufferWithoutGradients(OneBufferForAll):
+    def returned_cache(self, new, total):
+        return total if torch.is_grad_enabled() else super().returned_cache(new, total)
+
+
+@cached_attention.mistake(
+    "Right in float32. In float64 the keys meet a buffer of float32, which is torch's default and not the "
+    "dtype of `x`. Results keep the dtype: make the buffer with the one of `x`."
+)
+class BufferInFloat32(Right):
+    def join(self, past, new):
+        before = past.shape[2]
+        buffer = torch.zeros(*new.shape[:2], before + new.shape[2], new.shape[3])
+        buffer[:, :, :before], buffer[:, :, before:] = past, new
+        return buffer
+
+    def forward(self, x, cache=None):
+        nothing = self.split(x)[:, :, :0]
+        return super().forward(x, (nothing, nothing) if cache is None else cache)
+
+
+@cached_attention.mistake(
+    "The numbers are right, but no gradient flows through the cache: it left the graph through "
+    "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they are."
+)
+class Detached(Right):
+    def returned_cache(self, new, total):
+        return tuple(each.detach() for each in total)
+
+
+@cached_attention.mistake(
+    "The new cache is right, but the old one is taken out of the graph as it is read: no gradient reaches"
+    " it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers."
+)
+class DetachesThePast(Right):
+    def join(self, past, new):
+        return torch.cat([past.detach(), new], dim=2)
+
+
+@cached_attention.mistake("Key and value are swapped in the cache that comes back. The pair is (key, value).")
+class ValueFirst(Right):
+    def returned_cache(self, new, total):
+        return total[1], total[0]
+
+
+@cached_attention.mistake(
+    "Key and value are swapped when the cache is read: new keys are joined to old values, and new values "
+    "to old keys. The pair is (key, value): the old keys are its first entry."
+)
+class ReadsTheValueFirst(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[0]))
+
+
+@cached_attention.mistake(
+    "The new keys are joined to the old values as well as to the old keys, and the new values are never "
+    "used. A copy-and-paste slip: new values belong after the old values."
+)
+class NewKeysBehindOldValues(Right):
+    def behind(self, cache, key, value):
+        return self.join(cache[0], key), self.join(cache[1], key)
+
+
+@cached_attention.mistake(
+    "The new values are joined to the old keys as well as to the old values, and the new keys are never "
+    "used. A copy-and-paste slip: new keys belong after the old keys."
+)
+class NewValuesBehindOldKeys(Right):
+    def behind(self, cache, key, value):
+        return self.join(cache[0], value), self.join(cache[1], value)
+
+
+@cached_attention.mistake(
+    "The new values are joined to the keys, which hold old and new tokens already, so the values come out"
+    " longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
+    "entry of the cache."
+)
+class ValuesBehindJoinedKeys(Right):
+    def behind(self, cache, key, value):
+        key = self.join(cache[0], key)
+        return key, self.join(key, value)
+
+
+@cached_attention.mistake(
+    "The old keys are read twice, and the old values never. A copy-and-paste slip: the second entry of "
+    "the cache holds the values."
+)
+class OldKeysTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[0], cache[0]))
+
+
+@cached_attention.mistake(
+    "The old values are read twice, and the old keys never. A copy-and-paste slip: the first entry of the"
+    " cache holds the keys."
+)
+class OldValuesTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[1]))
+
+
+@cached_attention.mistake(
+    "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
+    "the second of the pair holds the values."
+)
+class KeysTwice(Right):
+    def returned_cache(self, new, total):
+        return total[0], total[0]
+
+
+@cached_attention.mistake(
+    "Nothing is returned: is the `return` line missing? Return a pair, (output, cache)."
+)
+class ReturnsNothing(Right):
+    def forward(self, x, cache=None):
+        super().forward(x, cache)
+
+
+@cached_attention.mistake(
+    "You return output, key and value as three results. Return two, (output, cache): the cache is one "
+    "pair, (key, value), so that the caller can pass it on as it is."
+)
+class KeyAndValueApart(Right):
+    def forward(self, x, cache=None):
+        output, (key, value) = super().forward(x, cache)
+        return output, key, value
+
+
+class WithWeights(Right):
+    def weigh(self, scores):
+        self.weights = super().weigh(scores)
+        return self.weights
+
+
+@cached_attention.mistake(
+    "You also return the weights, (B, H, T_new, T), and so three results. Return two, (output, cache), "
+    "with the cache as one pair, (key, value)."
+)
+class WeightsToo(WithWeights):
+    def forward(self, x, cache=None):
+        output, new_cache = super().forward(x, cache)
+        return output, self.weights, new_cache
+
+
+@cached_attention.mistake(
+    "You also return the averaged weights, as in lesson 6, and so three results. Return two, (output, "
+    "cache), with the cache as one pair, (key, value)."
+)
+class MeanWeightsToo(WithWeights):
+    def forward(self, x, cache=None):
+        output, new_cache = super().forward(x, cache)
+        return output, self.weights.mean(dim=1), new_cache
+
+
+@cached_attention.mistake(
+    "The second result is the weights, (B, H, T_new, T). Here it is the cache: the pair (key, value) of past "
+    "and new, which the next call needs."
+)
+class WeightsInsteadOfTheCache(WithWeights):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0], self.weights
+
+
+@cached_attention.mistake(
+    "The second result is the averaged weights, as in lesson 6. Here it is the cache: the pair (key, value) "
+    "of past and new, which the next call needs."
+)
+class MeanWeightsInsteadOfTheCache(WithWeights):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0], self.weights.mean(dim=1)
+
+
+@cached_attention.mistake(
+    "The cache that you return holds the queries too. No later token needs them, and code that reads the "
+    "cache expects a pair: (key, value)."
+)
+class KeepsTheQueries(Right):
+    def attend(self, query, key, value):
+        self.last_queries = query
+        return super().attend(query, key, value)
+
+    def returned_cache(self, new, total):
+        return *total, self.last_queries
+
+
+@cached_attention.mistake(
+    "You return the output only. Return a pair, (output, cache), even if no cache was passed in."
+)
+class OutputOnly(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0]
+
+
+@cached_attention.mistake(
+    "You return no cache if none was passed in, so generation cannot continue after the prompt. Return "
+    "keys and values in any case."
+)
+class NoCacheAtFirst(Right):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        return output, None if cache is None else total

@@ -1,4 +1,4 @@
-"""The exercise `generate`; mistakes and accepted alternatives are in files of their own."""
+"""The exercise `generate`, and the mistakes it can name."""
 
 import torch
 
@@ -8,7 +8,6 @@ generate = Exercise(
     "generate",
     results=("tokens",),
     axes=(("batch", "tokens"),),
-    mistakes_from=("generate_mistakes", "generate_mistakes_in_the_cache"),
 )
 
 VOCABULARY = 40
@@ -127,3 +126,390 @@ def gradients(draw):
     for recording in (True, False):
         batch, length, new_tokens = draw.sizes(3)
         yield _case(draw, batch, length, new_tokens, GRADIENTS, recording)
+
+
+@generate.accepted_alternative(
+    "The decorator turns gradients off for the whole function and restores them whatever happens; the "
+    "loop is then all there is to read."
+)
+@torch.no_grad()
+def with_a_decorator(step, tokens, new_tokens):
+    ids, cache = tokens, None
+    for _ in range(new_tokens):
+        logits, cache = step(ids, cache)
+        ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+        tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.accepted_alternative(
+    "The new tokens are gathered in a list and put together once at the end: no long tensor is copied at "
+    "each step."
+)
+def gathered_in_a_list(step, tokens, new_tokens):
+    pieces, cache = [tokens], None
+    with torch.inference_mode():
+        while len(pieces) <= new_tokens:
+            logits, cache = step(pieces[-1], cache)
+            pieces.append(torch.max(logits[:, -1, :], dim=1).indices[:, None])
+        return torch.cat(pieces, dim=1)
+
+
+@generate.accepted_alternative
+def into_a_tensor_made_before(step, tokens, new_tokens):
+    length = tokens.shape[1]
+    result = tokens.new_zeros(len(tokens), length + new_tokens)
+    result[:, :length] = tokens
+    cache, begin = None, 0
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    try:
+        for place in range(length, length + new_tokens):
+            logits, cache = step(result[:, begin:place], cache)
+            result[:, place] = torch.argmax(logits[:, -1], -1)
+            begin = place
+    finally:
+        torch.set_grad_enabled(before)
+    return result
+
+
+@generate.accepted_alternative
+def prompt_first_then_a_loop(step, tokens, new_tokens):
+    if new_tokens == 0:
+        return tokens
+    with torch.no_grad():
+        logits, cache = step(tokens, None)
+        following = logits[:, -1:].argmax(-1)
+        pieces = [tokens, following]
+        for _ in range(new_tokens - 1):
+            logits, cache = step(following, cache)
+            following = logits[:, -1:].argmax(-1)
+            pieces.append(following)
+    return torch.hstack(pieces)
+
+
+@generate.accepted_alternative
+def by_calling_itself(step, tokens, new_tokens):
+    def further(ids, cache, left):
+        if left == 0:
+            return []
+        with torch.set_grad_enabled(False):
+            logits, cache = step(ids, cache)
+        following = logits.select(1, -1).argmax(1).unsqueeze(1)
+        return [following, *further(following, cache, left - 1)]
+
+    return torch.cat([tokens, *further(tokens, None, new_tokens)], dim=-1)
+
+
+@generate.accepted_alternative
+def by_comparing_with_the_maximum(step, tokens, new_tokens):
+    ids, cache, texts = tokens, None, tokens.tolist()
+    for _ in range(new_tokens):
+        with torch.no_grad():
+            logits, cache = step(ids, cache)
+        last = [row[-1] for row in logits.tolist()]
+        chosen = [row.index(max(row)) for row in last]
+        ids = torch.tensor(chosen).view(-1, 1)
+        texts = [[*text, token] for text, token in zip(texts, chosen)]
+    return torch.tensor(texts)
+
+
+def _largest(logits):
+    return logits[:, -1].argmax(dim=-1, keepdim=True)
+
+
+def _loop(step, tokens, new_tokens, choose=_largest):
+    """Right but for what `choose` takes."""
+    ids, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = choose(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "Every step gets the whole text again, and no cache: the tokens are right, but all the work is done "
+    "again. Pass the cache that the last step returned, and after the prompt only the newest token."
+)
+def everything_at_each_step(step, tokens, new_tokens):
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, _ = step(tokens, None)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The whole text is passed at every step together with the cache, which holds it already: so each "
+    "token is seen several times. After the prompt, pass the newest token alone."
+)
+def whole_text_and_the_cache(step, tokens, new_tokens):
+    cache = None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(tokens, cache)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "At every step the prompt is passed again, although the cache holds it already. Pass it once, with "
+    "the cache None; after that, only the token that was just chosen."
+)
+def the_prompt_at_every_step(step, tokens, new_tokens):
+    prompt, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(prompt, cache)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The cache is thrown away: each new token is passed alone and with None, so the model sees nothing "
+    "before it. Keep the second result of `step`, and pass it to the next step."
+)
+def forgets_the_cache(step, tokens, new_tokens):
+    ids = tokens
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, _ = step(ids, None)
+            ids = _largest(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The cache of the prompt is passed to every later step: the tokens made since are not in it. Assign "
+    "the cache again at each step."
+)
+def the_first_cache_for_ever(step, tokens, new_tokens):
+    ids, first_cache = tokens, None
+    with torch.no_grad():
+        for number in range(new_tokens):
+            logits, cache = step(ids, first_cache)
+            first_cache = cache if number == 0 else first_cache
+            ids = _largest(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The next token is drawn at random from the softmax of the logits: that is sampling. Greedy "
+    "generation takes the position of the largest logit."
+)
+def samples(step, tokens, new_tokens):
+    generator = torch.Generator().manual_seed(0)
+
+    def drawn(logits):
+        return torch.multinomial(torch.softmax(logits[:, -1].float(), -1), 1, generator=generator)
+
+    return _loop(step, tokens, new_tokens, drawn)
+
+
+@generate.mistake(
+    "Among equal maxima the last is taken, as sorting does. Take the first: `argmax` returns it."
+)
+def the_last_of_equals(step, tokens, new_tokens):
+    def last(logits):
+        row = logits[:, -1]
+        return row.shape[-1] - 1 - row.flip(-1).argmax(dim=-1, keepdim=True)
+
+    return _loop(step, tokens, new_tokens, last)
+
+
+@generate.mistake(
+    "The logits of the first position are read: they say what follows the first token. What comes next is"
+    " in the last row, `logits[:, -1]`."
+)
+def the_first_row(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens, lambda logits: logits[:, 0].argmax(dim=-1, keepdim=True))
+
+
+@generate.mistake("The smallest logit wins. The likeliest token has the largest one: take `argmax`.")
+def the_smallest(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens, lambda logits: logits[:, -1].argmin(dim=-1, keepdim=True))
+
+
+@generate.mistake(
+    "All texts get the token of the first one. Each row of the batch has logits of its own: take the "
+    "argmax over the vocabulary, the last axis, and keep the batch."
+)
+def the_first_texts_token(step, tokens, new_tokens):
+    def first(logits):
+        return logits[:1, -1].argmax(dim=-1, keepdim=True).expand(len(logits), 1)
+
+    return _loop(step, tokens, new_tokens, first)
+
+
+@generate.mistake("You return only the new tokens. The result begins with the prompt, (B, T + new_tokens).")
+def without_the_prompt(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens)[:, tokens.shape[1] :]
+
+
+@generate.mistake(
+    "The tokens are right, but `step` runs once more than needed, and its last logits are never read. "
+    "Each step makes one token: take `new_tokens` steps, and none for 0."
+)
+def one_step_too_many(step, tokens, new_tokens):
+    pieces = [tokens]
+    with torch.no_grad():
+        logits, cache = step(tokens, None)
+        for _ in range(new_tokens):
+            pieces.append(_largest(logits))
+            logits, cache = step(pieces[-1], cache)
+    return torch.cat(pieces, dim=1)
+
+
+@generate.mistake(
+    "You return one token too many. The first step, with the prompt, already makes one: `new_tokens` "
+    "counts it."
+)
+def one_token_too_many(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens + 1)
+
+
+@generate.mistake(
+    "You return one token too few. The step with the prompt makes a token, and so does each later one: "
+    "take `new_tokens` steps."
+)
+def one_token_too_few(step, tokens, new_tokens):
+    return _loop(step, tokens, max(new_tokens - 1, 0))
+
+
+@generate.mistake(
+    "The prompt is fed one token at a time: as many steps as it is long, where one is enough. Pass the "
+    "whole prompt at once; the causal layer computes all its positions at once."
+)
+def the_prompt_token_by_token(step, tokens, new_tokens):
+    cache, pieces = None, [tokens]
+    if new_tokens == 0:
+        return tokens
+    with torch.no_grad():
+        for ids in tokens.split(1, dim=1):
+            logits, cache = step(ids, cache)
+        for number in range(new_tokens):
+            pieces.append(_largest(logits))
+            if number < new_tokens - 1:
+                logits, cache = step(pieces[-1], cache)
+    return torch.cat(pieces, dim=1)
+
+
+@generate.mistake(
+    "For no new tokens, one is made. `new_tokens=0` returns the prompt, and no step runs: test for it "
+    "before the first step, or let the loop do all steps."
+)
+def none_makes_one(step, tokens, new_tokens):
+    return _loop(step, tokens, max(new_tokens, 1))
+
+
+@generate.mistake(
+    "The tokens are right, but gradients are recorded while `step` runs: autograd keeps all that every "
+    "step made, and memory grows with each token. Run the loop under `torch.no_grad`."
+)
+def gradients_left_on(step, tokens, new_tokens):
+    ids, cache = tokens, None
+    for _ in range(new_tokens):
+        logits, cache = step(ids, cache)
+        ids = _largest(logits)
+        tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "Gradients stay off after the call: a model that is trained afterwards learns nothing. "
+    "`torch.no_grad` as a context restores the earlier setting."
+)
+def gradients_off_for_good(step, tokens, new_tokens):
+    torch.set_grad_enabled(False)
+    return _loop(step, tokens, new_tokens)
+
+
+@generate.mistake(
+    "Gradients are on afterwards, even if they were off before. Restore the earlier mode: `torch.no_grad`"
+    " as a context does."
+)
+def gradients_on_afterwards(step, tokens, new_tokens):
+    result = _loop(step, tokens, new_tokens)
+    torch.set_grad_enabled(True)
+    return result
+
+
+@generate.mistake(
+    "The cache is read: its truth value, its length or one of its entries. Only `step` knows what it is "
+    "made of: pass it on as it came, and test at most whether it is None."
+)
+def reads_the_cache(step, tokens, new_tokens):
+    ids, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(ids if cache else tokens, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The first new token is repeated up to the end, although each step returns other logits. Choose again "
+    "after each step, from the logits that it returned."
+)
+def the_first_choice_for_ever(step, tokens, new_tokens):
+    return _chosen_first(step, tokens, new_tokens, chooses_once=True)
+
+
+@generate.mistake(
+    "The first new token is there twice, and all others come one place late: it is appended before the loop "
+    "and a second time in its first round. Append each token once, when it is chosen."
+)
+def the_first_choice_twice(step, tokens, new_tokens):
+    tokens, last = _chosen_first(step, tokens, new_tokens), tokens.shape[1]
+    twice = torch.cat([tokens[:, : last + 1], tokens[:, last:]], dim=1)
+    return twice[:, : last + new_tokens]
+
+
+def _chosen_first(step, tokens, new_tokens, chooses_once=False):
+    """Right, unless `chooses_once` keeps the first choice."""
+    if new_tokens == 0:
+        return tokens
+    with torch.no_grad():
+        logits, cache = step(tokens, None)
+        ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+        pieces = [tokens, ids]
+        for _ in range(new_tokens - 1):
+            logits, cache = step(ids, cache)
+            ids = ids if chooses_once else logits[:, -1].argmax(dim=-1, keepdim=True)
+            pieces.append(ids)
+    return torch.cat(pieces, dim=1)
+
+
+@generate.mistake(
+    "The last token of the prompt is passed a second time after the prompt, which the cache holds "
+    "already: it is seen twice. The logits of the prompt's own step say what comes next: take its last "
+    "row."
+)
+def the_last_prompt_token_again(step, tokens, new_tokens):
+    with torch.no_grad():
+        _, cache = step(tokens, None)
+        ids = tokens[:, -1:]
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The prompt is passed twice: once to fill the cache, and then a second time after it. The step that "
+    "fills the cache returns logits as well: read the first new token from them."
+)
+def the_prompt_twice(step, tokens, new_tokens):
+    ids = tokens
+    with torch.no_grad():
+        _, cache = step(tokens, None)
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens

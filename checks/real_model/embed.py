@@ -13,7 +13,6 @@ embed = Exercise(
     "embed",
     results=("vectors",),
     axes=(("texts", "embedding"),),
-    mistakes_from=("embed_mistakes", "embed_mistakes_in_the_surroundings"),
 )
 
 WORDS = [one + other for one in ("ba", "de", "ki", "lo", "mu", "sa") for other in ("na", "re", "ti", "vo")]

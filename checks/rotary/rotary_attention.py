@@ -1,9 +1,10 @@
-"""The exercise `RotaryAttention`, and the mistakes it can name."""
+"""The exercise `RotaryAttention`, and right answers written in other ways."""
 
 import math
 
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 from attention_lab.authoring import (
     FUSED_ATTENTION,
@@ -16,7 +17,18 @@ from attention_lab.authoring import (
     for_large_scores,
 )
 
-from .rotary_attention_walks import state_of
+
+def state_of(answer):
+    """The names in a layer's state_dict, with their shapes in words, after two calls."""
+
+    def named(embed_dim, heads, x):
+        layer = answer(embed_dim, heads)
+        _, cache = layer(x)
+        layer(x, None, cache)
+        return {name: f"shape {tuple(entry.shape)}" for name, entry in layer.state_dict().items()}
+
+    return named
+
 
 rotary_attention = Exercise(
     "RotaryAttention",
@@ -26,7 +38,6 @@ rotary_attention = Exercise(
     draw=LayerDraw,
     # Angles made in float32 are right, whatever the dtype of x.
     tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
-    mistakes_from=("rotary_attention_mistakes", "rotary_attention_mistakes_in_the_cache"),
 )
 
 
@@ -212,3 +223,62 @@ class Right(nn.Module):
         query, key, value = self.project(x, 0 if cache is None else cache[0].shape[2])
         key, value = cache = self.extend(cache, key, value)
         return self.finish(self.attend(query, key, value, mask).transpose(1, 2).flatten(2)), cache
+
+
+@rotary_attention.accepted_alternative(
+    "The turn as a product of complex numbers, RoFormer's own formula. (Only this step is shown.)"
+)
+class ByComplexNumbers(Right):
+    def turn(self, x, first=0):
+        angles = self.angles(x, first)
+        pairs = torch.complex(x[..., 0::2], x[..., 1::2]) * torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(pairs).flatten(-2)
+
+
+@rotary_attention.accepted_alternative(
+    "Attention with named axes: b and h only come along. (Only this step is shown.)"
+)
+class ByEinsum(Right):
+    def attend(self, query, key, value, mask):
+        scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * key.shape[-1] ** -0.5
+        return torch.einsum("bhqk,bhkd->bhqd", self.weights(scores, mask), value)
+
+
+@rotary_attention.accepted_alternative
+class HeadByHead(Right):
+    def attend(self, query, key, value, mask):
+        outputs = []
+        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1), strict=True):
+            scores = (q @ k.mT / math.sqrt(k.shape[-1])).unsqueeze(1)
+            outputs.append(self.weights(scores, mask).squeeze(1) @ v)
+        return torch.stack(outputs, dim=1)
+
+
+@rotary_attention.accepted_alternative
+class RatesInABuffer(Right):
+    def __init__(self, embed_dim, num_heads, base=10000.0):
+        super().__init__(embed_dim, num_heads, base)
+        width = embed_dim // num_heads
+        rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        self.register_buffer("rates", rates, persistent=False)
+
+    def angles(self, x, first):
+        positions = torch.arange(first, first + x.shape[-2])[:, None]
+        return (positions * self.rates).to(x.dtype)
+
+
+@rotary_attention.accepted_alternative
+class ByPartners(Right):
+    def turn(self, x, first=0):
+        angles = self.angles(x, first).repeat_interleave(2, -1)
+        partners = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
+        return x * angles.cos() + partners * angles.sin()
+
+    def extend(self, cache, key, value):
+        return list(super().extend(cache, key, value))
+
+    def weights(self, scores, mask):
+        if mask is None:
+            return F.softmax(scores, dim=-1)
+        mask = mask[None, None] if mask.dim() == 2 else mask[:, None]
+        return torch.where(mask, torch.where(mask, scores, -math.inf).softmax(-1), 0.0)

@@ -1,4 +1,4 @@
-"""The exercise `train_epoch`, and right answers written in other ways."""
+"""The exercise `train_epoch`, and the mistakes it can name."""
 
 from functools import partial
 
@@ -12,7 +12,6 @@ from attention_lab.authoring import Exercise, case
 train_epoch = Exercise(
     "train_epoch",
     results=("loss", "parameters"),
-    mistakes_from=("train_epoch_mistakes", "train_epoch_mistakes_in_the_loss"),
 )
 
 CLASSES = 4
@@ -84,7 +83,7 @@ def _batch(draw, size, length, padded=True):
     return {"input_ids": input_ids, "labels": draw.integers(0, CLASSES - 1, size), "mask": mask[:, None]}
 
 
-def _epoch(draw, sizes, kind="SGD", padded=True, lr=0.5, **circumstances):
+def _case(draw, sizes, kind="SGD", padded=True, lr=0.5, **circumstances):
     """One call: a batch for each of the sizes, each as long as it happens to be."""
     usual = {"was_evaluated": False, "left_over": 0.0, "only_once": False, "as_a_number": True}
     happens = {name: circumstances.pop(name, ordinary) for name, ordinary in usual.items()}
@@ -101,50 +100,50 @@ def _epoch(draw, sizes, kind="SGD", padded=True, lr=0.5, **circumstances):
 
 @train_epoch.group("one batch without padding", points=1)
 def one_batch(draw):
-    yield _epoch(draw, draw.sizes(1), padded=False)
-    yield _epoch(draw, draw.sizes(1), padded=False, lr=0.1)
+    yield _case(draw, draw.sizes(1), padded=False)
+    yield _case(draw, draw.sizes(1), padded=False, lr=0.1)
 
 
 @train_epoch.group("several batches, with padding", points=2)
 def several_batches(draw):
     for count in (2, 3):
         (size,) = draw.sizes(1)
-        yield _epoch(draw, [size] * count)
+        yield _case(draw, [size] * count)
 
 
 @train_epoch.group("a last batch that is shorter", points=2)
 def shorter_last_batch(draw):
     for rest in (1, 2):
         (size,) = draw.sizes(1)
-        yield _epoch(draw, [size, size, rest])
+        yield _case(draw, [size, size, rest])
 
 
 @train_epoch.group("momentum, weight decay and Adam", points=1)
 def other_optimizers(draw):
     (size,) = draw.sizes(1)
-    yield _epoch(draw, [size] * 3, lr=0.3, momentum=0.9, weight_decay=0.1)
-    yield _epoch(draw, [size] * 3, kind="Adam", lr=0.1)
+    yield _case(draw, [size] * 3, lr=0.3, momentum=0.9, weight_decay=0.1)
+    yield _case(draw, [size] * 3, kind="Adam", lr=0.1)
 
 
 @train_epoch.group("a model that was in evaluation mode", points=1)
 def after_an_evaluation(draw):
     (size,) = draw.sizes(1)
-    yield _epoch(draw, [size], padded=False, was_evaluated=True)
-    yield _epoch(draw, [size] * 2, was_evaluated=True)
+    yield _case(draw, [size], padded=False, was_evaluated=True)
+    yield _case(draw, [size] * 2, was_evaluated=True)
 
 
 @train_epoch.group("gradients left over from before", points=1)
 def left_over_gradients(draw):
     (size,) = draw.sizes(1)
-    yield _epoch(draw, [size], padded=False, left_over=1.0)
-    yield _epoch(draw, [size] * 2, left_over=-0.5)
+    yield _case(draw, [size], padded=False, left_over=1.0)
+    yield _case(draw, [size] * 2, left_over=-0.5)
 
 
 @train_epoch.group("batches that come one by one, and a float", points=1)
 def one_by_one(draw):
     (size,) = draw.sizes(1)
-    yield _epoch(draw, [size], padded=False, only_once=True, as_a_number=False)
-    yield _epoch(draw, [size] * 2, only_once=True, as_a_number=False)
+    yield _case(draw, [size], padded=False, only_once=True, as_a_number=False)
+    yield _case(draw, [size] * 2, only_once=True, as_a_number=False)
 
 
 @train_epoch.accepted_alternative(
@@ -233,3 +232,325 @@ def step_by_closure(model, batches, optimizer):
         optimizer.step(closure)
     model.train(was_training)
     return torch.cat(losses).mean().item()
+
+
+def _logits(model, batch):
+    return model(batch["input_ids"], batch["mask"])
+
+
+def _loss(model, batch):
+    return F.cross_entropy(_logits(model, batch), batch["labels"])
+
+
+def _step(optimizer, loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def _epoch(model, batches, optimizer, loss=_loss, step=_step, training=True):
+    """A correct answer; each mistake changes one part: the loss of every batch, and its size."""
+    if training:
+        model.train()
+    losses, sizes = [], []
+    for batch in batches:
+        losses.append(loss(model, batch))
+        step(optimizer, losses[-1])
+        sizes.append(len(batch["labels"]))
+    return losses, sizes
+
+
+def _mean(losses, sizes):
+    return sum(loss.item() * size for loss, size in zip(losses, sizes)) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The gradients are never cleared: each batch adds its own to those of all earlier batches. Clear them"
+    " before every backward pass."
+)
+def never_clears(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The gradients are cleared once, before the first batch, so each later batch adds its own to those of"
+    " the earlier ones. Clear them inside the loop, before every backward pass."
+)
+def clears_once(model, batches, optimizer):
+    optimizer.zero_grad()
+    return never_clears(model, batches, optimizer)
+
+
+@train_epoch.mistake(
+    "The gradients are cleared only after each step: those left in the model before the epoch take part "
+    "in the first step. Clear them before each backward pass."
+)
+def clears_only_afterwards(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The epoch does not change the parameters. Either there is no step, or the gradients are cleared "
+    "between the backward pass and the step. The order is: clear, backward, step."
+)
+def learns_nothing(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The step comes before the backward pass, so it uses the gradients of the batch before, or none. The "
+    "order is: clear, backward, step."
+)
+def steps_before_backward(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.step()
+        optimizer.zero_grad()
+        loss.backward()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The gradients are clipped before the step, so the parameters move less than the optimizer should "
+    "move them. Leave out the clipping: clear, backward, step."
+)
+def clips_gradients(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "There is one step in the whole epoch, after the last batch. Take one step for each batch, with the "
+    "gradients of that batch alone."
+)
+def one_step_an_epoch(model, batches, optimizer):
+    optimizer.zero_grad()
+    losses, sizes = _epoch(model, batches, optimizer, step=lambda optimizer, loss: loss.backward())
+    optimizer.step()
+    return _mean(losses, sizes)
+
+
+@train_epoch.mistake(
+    "You do not change the mode of the model: after an evaluation it would be trained without its "
+    "dropout. Put it into training mode before the first batch."
+)
+def mode_left_as_it_is(model, batches, optimizer):
+    return _mean(*_epoch(model, batches, optimizer, training=False))
+
+
+@train_epoch.mistake(
+    "You put the model into evaluation mode, which turns its dropout off. Put it into training mode "
+    "before the first batch."
+)
+def evaluation_mode(model, batches, optimizer):
+    model.eval()
+    return _mean(*_epoch(model, batches, optimizer, training=False))
+
+
+@train_epoch.mistake(
+    "The training is right, but you return the mean of the batches' means: a text in a short last batch "
+    "counts for more than any other. Weight each batch's loss by its number of texts."
+)
+def mean_of_batch_means(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / len(losses)
+
+
+@train_epoch.mistake(
+    "Each batch counts as if it had as many texts as the first. The last one may be shorter: weight each "
+    "batch's loss by its own number of texts."
+)
+def all_as_large_as_the_first(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * sizes[0] for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The training is right, but you return the sum of the batches' mean losses. Return the mean over all "
+    "texts: multiply each by its number of texts, and divide by the number of all texts."
+)
+def sum_of_batch_means(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses)
+
+
+@train_epoch.mistake(
+    "The training is right, but you return the sum of the losses of all texts. Divide it by the number of"
+    " texts."
+)
+def sum_over_samples(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * size for loss, size in zip(losses, sizes))
+
+
+@train_epoch.mistake(
+    "The sum of the batches' mean losses is divided by the number of texts, so it is far too small: each "
+    "of them is a mean already. Multiply it by the batch's number of texts first."
+)
+def means_over_samples(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The training is right, but you return the loss of the last batch alone. Collect those of all "
+    "batches, and return their mean over the texts."
+)
+def last_batch_only(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return losses[-1].item()
+
+
+@train_epoch.mistake(
+    "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
+    "batches, then return."
+)
+def first_batch_only(model, batches, optimizer):
+    return _mean(*_epoch(model, [next(iter(batches))], optimizer))
+
+
+@train_epoch.mistake(
+    "The loss that you return is measured after the step, with a model that has just learned from the "
+    "same batch. Return the loss from which the step was made."
+)
+def loss_after_the_step(model, batches, optimizer):
+    later = []
+
+    def loss(model, batch):
+        before = _loss(model, batch)
+        _step(optimizer, before)
+        later.append(_loss(model, batch))
+        return before
+
+    _, sizes = _epoch(model, batches, optimizer, loss=loss, step=lambda optimizer, loss: None)
+    return _mean(later, sizes)
+
+
+@train_epoch.mistake(
+    "The steps are too large by the number of texts in the batch: they are made from the sum of the "
+    "losses. Use the mean, so that a step does not depend on the size of the batch."
+)
+def steps_on_the_sum(model, batches, optimizer):
+    def loss(model, batch):
+        return F.cross_entropy(_logits(model, batch), batch["labels"], reduction="sum")
+
+    losses, sizes = _epoch(model, batches, optimizer, loss=loss)
+    return sum(loss.item() for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "There is a softmax before the cross-entropy, which contains one: the loss can hardly fall, and the "
+    "steps are small. Pass it the logits as the model returns them."
+)
+def softmax_before_the_loss(model, batches, optimizer):
+    def loss(model, batch):
+        return F.cross_entropy(torch.softmax(_logits(model, batch), dim=-1), batch["labels"])
+
+    return _mean(*_epoch(model, batches, optimizer, loss=loss))
+
+
+@train_epoch.mistake(
+    "The model is called without the mask, so every text attends to its padding during training. Pass the"
+    " batch's `mask` after its `input_ids`."
+)
+def mask_forgotten(model, batches, optimizer):
+    def loss(model, batch):
+        return F.cross_entropy(model(batch["input_ids"]), batch["labels"])
+
+    return _mean(*_epoch(model, batches, optimizer, loss=loss))
+
+
+@train_epoch.mistake(
+    "The mask is inverted before the model gets it: the model would attend to the padding and to nothing "
+    "else. `collate` makes it as the model needs it."
+)
+def mask_turned_round(model, batches, optimizer):
+    def loss(model, batch):
+        return F.cross_entropy(model(batch["input_ids"], ~batch["mask"]), batch["labels"])
+
+    return _mean(*_epoch(model, batches, optimizer, loss=loss))
+
+
+@train_epoch.mistake(
+    "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
+    "clearing the gradients and the step."
+)
+def backward_twice(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`."
+)
+def two_steps_a_batch(model, batches, optimizer):
+    def step(optimizer, loss):
+        _step(optimizer, loss)
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The mean loss is right, but it is a tensor, which can keep the graphs of all batches in memory. Turn"
+    " each batch's loss into a float before you add it up."
+)
+def returns_a_tensor(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss * size for loss, size in zip(losses, sizes)) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "You use the number of batches, but the batches may come from a stream that has no length. Count the "
+    "texts as they come, and divide by that; a short last batch then gets its right share too."
+)
+def asks_for_the_number_of_batches(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / len(batches)
+
+
+@train_epoch.mistake(
+    "You go through the batches twice, once to count and once to train. They may be readable only once: "
+    "count the texts in the loop that trains."
+)
+def counts_first(model, batches, optimizer):
+    samples = sum(len(batch["labels"]) for batch in batches)
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * size for loss, size in zip(losses, sizes)) / samples
+
+
+@train_epoch.mistake(
+    "The model trains, but you return nothing. Return the mean loss over all texts, as a float."
+)
+def returns_nothing(model, batches, optimizer):
+    _epoch(model, batches, optimizer)
+
+
+@train_epoch.mistake("The mean loss is right, but you return something else with it. Return one float.")
+def returns_a_pair(model, batches, optimizer):
+    mean = _mean(*_epoch(model, batches, optimizer))
+    return mean, 0.0
