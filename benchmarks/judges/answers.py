@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from attention_lab.maintain.demo.material import answer_cells, checks_texts
-from attention_lab.maintain.demo.transplant import ChecksFile
+from attention_lab.maintain.demo.material import answer_cells
+from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.course.course import Assignment, Course, find_course
 from nbjudge.course.loading import read_notebook
 
@@ -91,16 +91,8 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
     references = {name: SOLUTION_MARK.sub("", cell) for name, cell in answer_cells(solution).items()}
     wanted = [name for name in references if not only or name in only]
     chosen = [name for name in wanted if name in assignment.exercises]  # loading them is slow
-    # By kind and name: a file that two others import is read with each of them.
-    bundles: dict[str, dict[tuple[str, str], str]] = {name: {} for name in chosen}
-    for text in checks_texts(assignment) if chosen else ():
-        file = ChecksFile(text, frozenset(SET_UP))
-        for kind, role in (("accepted", "accepted_alternative"), ("mistake", "mistake")):
-            for exercise, name, cell in file.answers(role):
-                if exercise in bundles:
-                    bundles[exercise].setdefault((kind, name), cell)
     for name in chosen:
-        sentences = {each.name: each.message for each in assignment.exercises[name].mistakes}
+        exercise = assignment.exercises[name]
         own = {
             "exercise": name,
             "lesson": assignment.folder,
@@ -109,11 +101,12 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
         }
         code = standalone(assignment, _with_earlier(references, name))
         yield Answer(id=f"{name}/reference", kind="reference", code=code, **own)
-        bundle = sorted(bundles[name].items(), key=lambda each: each[0][0])  # the accepted ones first
-        for (kind, answer), cell in bundle:
-            sentence = sentences[answer] if kind == "mistake" else ""
-            code = standalone(assignment, cell)
-            yield Answer(id=f"{name}/{kind}/{answer}", kind=kind, code=code, sentence=sentence, **own)
+        bundle = [("accepted", answer, answer.__name__, "") for answer in exercise.accepted_alternatives]
+        bundle += [("mistake", known.answer, known.name, known.message) for known in exercise.mistakes]
+        for kind, answer, label, sentence in bundle:
+            if cell := cell_of(answer, name, frozenset(SET_UP)):
+                code = standalone(assignment, cell)
+                yield Answer(id=f"{name}/{kind}/{label}", kind=kind, code=code, sentence=sentence, **own)
 
 
 def standalone(assignment: Assignment, cell: str) -> str:
