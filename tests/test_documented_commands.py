@@ -27,6 +27,8 @@ ELSEWHERE = {
     "conda": "tests/test_packaging.py",
     "export": "tests/test_packaging.py",
     "attention-lab start": "tests/test_start.py",
+    "attention-lab new-lesson": "tests/test_skeletons.py",
+    "attention-lab new-exercise": "tests/test_skeletons.py",
     "attention-lab build 14_more": "tests/test_skeletons.py",  # its module is in the course's own package
     "attention-lab try doubled": "tests/test_skeletons.py",
     "attention-lab grade 02_scaling --scheduler": "tests/whole_class/test_cluster.py",
