@@ -7,9 +7,9 @@ import torch
 from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, build, case, made_by
-from nbjudge.calls import Answer, Reply, read_reply
+from judging import judged, kinds
+from nbjudge.calls import Answer, Reply
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
 
 continued = Exercise("continued", results=("tokens",))
 
@@ -48,11 +48,7 @@ def reference(step, tokens, count):
 
 
 def evidence_for(exercise, answer, right=reference):
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    verdict = judge_exercise(exercise, right, in_process, seed=2)
-    return [finding.evidence for finding in verdict.findings]
+    return [finding.evidence for finding in judged(exercise, right, answer, seed=2).findings]
 
 
 def test_what_is_between_the_judge_and_the_answer_is_not_shown():
@@ -61,9 +57,13 @@ def test_what_is_between_the_judge_and_the_answer_is_not_shown():
 
 
 def test_of_several_sides_those_that_differ_are_shown():
-    shown = evidence_for(continued, lambda step, tokens, count: reference(step, tokens, count)[:-1])
-    assert any(": your how long: 6." in evidence for evidence in shown)
-    assert not any("loud" in evidence for evidence in shown)
+    def one_less(step, tokens, count):
+        return reference(step, tokens, count)[:-1]
+
+    found = judged(continued, reference, one_less, seed=2).findings
+    assert any(": your how long: 6." in finding.evidence for finding in found)
+    assert not any("loud" in finding.evidence for finding in found)
+    assert ("value", ("`how long`", "is", "6", "7")) in [(each.kind, each.facts) for each in found]
 
 
 def test_names_that_an_answer_makes_up_are_not_shown():
@@ -110,17 +110,6 @@ def test_the_evidence_shows_the_first_row_that_differs(row):
     assert "your output: [" in found.evidence  # right, so from its beginning
 
 
-def test_an_entry_of_a_dict_is_told_by_its_own_name():
-    def answer(step, tokens, count):
-        return reference(step, tokens, count)[:-1]
-
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    sentences = [each.sentence for each in judge_exercise(continued, reference, in_process, seed=2).findings]
-    assert "`how long` is 6, and 7 is right." in sentences
-
-
 renamed = Exercise("renamed", results=("tensors",))
 
 
@@ -143,12 +132,8 @@ def test_of_many_wrong_entries_a_few_are_shown_and_the_dict_is_counted():
 
 
 def test_a_missing_entry_of_a_dict_is_not_a_missing_return():
-    def in_process(_name, calls, watched_calls):
-        reply = respond.answer_calls(lambda weights: dict.fromkeys(rename(weights)), calls, watched_calls)
-        return read_reply(reply, len(calls))
-
-    verdict = judge_exercise(renamed, rename, in_process, seed=2)
-    assert verdict.message == "`new.0` is None, expected a tensor of shape (3, 4)."
+    verdict = judged(renamed, rename, lambda weights: dict.fromkeys(rename(weights)))
+    assert kinds(verdict) == ["type"] and verdict.findings[0].facts[:3] == ("`new.0`", "is", "None")
 
 
 def test_where_only_an_argument_is_changed_the_right_entries_are_not_shown():
@@ -188,9 +173,6 @@ def test_what_a_change_costs_is_told_once():
         numbers *= 2
         return numbers
 
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(in_place, calls, watched_calls), len(calls))
-
-    (found,) = judge_exercise(exercise, lambda numbers: 2 * numbers, in_process, seed=2).findings
+    (found,) = judged(exercise, lambda numbers: 2 * numbers, in_place).findings
     assert found.evidence.count("cost one group") == 1
     assert "changes its input `numbers`" in found.measured and "cost" not in found.measured

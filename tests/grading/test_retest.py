@@ -8,24 +8,31 @@ import numpy as np
 import pytest
 import torch
 
+from judging import judged, kinds
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.calls import read_reply
 from nbjudge.course.course import open_course
 from nbjudge.judge.changed_values import changed_values
-from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])
 
 
 def verdict_on(name, answer, seed=5):
-    lesson, exercise = COURSE.exercise(name)
+    _, exercise = COURSE.exercise(name)
+    return judged(exercise, reference(name), answer, seed)
 
-    def call_answer(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
-    return judge_exercise(exercise, lesson.reference_answer(name), call_answer, seed)
+def exercise_of(name, *groups, **more):
+    """An exercise with one group for each list of arguments of its calls."""
+    exercise = Exercise(name, results=("result",), **more)
+    for place, group in enumerate(groups):
+        exercise.group(f"group {place}", points=1)(lambda draw, group=group: [case(*args) for args in group])
+    return exercise
+
+
+def numbers(*values):
+    """The arguments of calls with one number each."""
+    return [(np.array([value]),) for value in values]
 
 
 def reference(name):
@@ -67,113 +74,85 @@ def last_mask(right):
 )
 def test_a_result_that_is_kept_by_its_shape_is_seen(name):
     verdict = verdict_on(name, by_shape(reference(name)))
-    assert verdict.points == 0
-    assert "it keeps something of an earlier call" in verdict.message
+    assert verdict.points == 0 and kinds(verdict)[0] == "keeps_state"
 
 
-def test_what_is_right_by_luck_is_not_called_kept():
-    exercise = Exercise("doubled", results=("result",))
-    exercise.group("small numbers", points=1)(lambda draw: [case(np.array([1.0]))])
-    exercise.group("large numbers", points=1)(lambda draw: [case(np.array([3.0]))])
-
-    def wrong_below_two(x):
-        return 2 * x if x[0] >= 2 else x
-
-    def put(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(wrong_below_two, calls, watched_calls), len(calls))
-
-    verdict = judge_exercise(exercise, lambda x: 2 * x, put, seed=5)
-    assert verdict.points == 0
-    sentences = [finding.sentence for finding in verdict.findings]
-    assert "“large numbers” is right on the first inputs only by chance" in sentences[-1]
-    assert len(sentences) == 2 and "keeps something" not in " ".join(sentences)
+def doubled(x):
+    return 2 * x
 
 
-def test_a_constant_that_is_right_by_luck_is_not_called_kept():
-    exercise = Exercise("is_large", results=("answer",))
-    exercise.group("large numbers", points=1)(lambda draw: [case(np.array([n])) for n in (1.5, 1.6, 1.7)])
-    exercise.group("small numbers", points=1)(lambda draw: [case(np.array([n])) for n in (0.1, 0.2)])
-    verdict = judge_function(exercise, lambda x: bool(x[0] > 1), lambda x: True)
-    assert verdict.points == 0
-    (finding,) = verdict.findings
-    assert finding.sentence == (
-        "`is_large` gives the same answer to 5 calls whose right answers differ. "
-        "Check that it uses its arguments, and that its condition can be False at all."
-    )
-    assert "yours is True" in finding.evidence
+def total(x, weights=None):
+    return (x if weights is None else x * weights).sum()
+
+
+def is_positive(form):
+    return lambda x: form(x[0] > 0), lambda x: form(0 < x[0] < 2)
+
+
+def flag_and_true(decision):
+    return np.array([decision, True])
+
+
+POSITIVE = numbers(1.2, -1.2), numbers(3.0, 4.0)
+WRONG = {
+    "right by luck": (
+        exercise_of("doubled", numbers(1.0), numbers(3.0)),
+        doubled,
+        lambda x: 2 * x if x[0] >= 2 else x,
+        ["factor", "right_by_chance"],
+    ),
+    "a constant that is right by luck": (
+        exercise_of("is_large", numbers(1.5, 1.6, 1.7), numbers(0.1, 0.2)),
+        lambda x: bool(x[0] > 1),
+        lambda x: True,
+        ["always_the_same"],
+    ),
+    # Of two possible values nearly every call has an earlier one like it.
+    "a wrong decision": (
+        exercise_of("is_positive", *POSITIVE, retest_factor=2.0),
+        *is_positive(bool),
+        ["value", "right_by_chance"],
+    ),
+    "wrong decisions": (
+        exercise_of("is_positive", *POSITIVE, retest_factor=2.0),
+        *is_positive(flag_and_true),
+        ["other_case", "right_by_chance"],
+    ),
+    "wrong without optional arguments": (
+        exercise_of("total", [(np.array([1.0, 2.0]), np.array([3.0, 4.0]))]),
+        total,
+        lambda x, weights=None: x.mean() if weights is None else total(x, weights),
+        ["wrong_without_optional"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("exercise", "right", "answer", "found"), WRONG.values(), ids=WRONG)
+def test_what_keeps_nothing_is_not_called_kept(exercise, right, answer, found):
+    assert judged(exercise, right, right).findings == ()  # the control
+    verdict = judged(exercise, right, answer)
+    assert verdict.points == 0 and kinds(verdict) == found
 
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_constant_has_no_mistake_that_explains_only_some_groups(constant):
     verdict = verdict_on("order_matters", lambda attend, x, permutation: constant)
-    assert verdict.points == 0
-    (finding,) = verdict.findings
-    assert "gives the same answer" in finding.sentence and finding.mistake is None
-
-
-@pytest.mark.parametrize("form", [bool, lambda decision: np.array([decision, True])])
-def test_a_wrong_decision_that_keeps_nothing_is_not_called_kept(form):
-    """Of two possible values nearly every call has an earlier one like it."""
-    exercise = Exercise("is_positive", results=("answer",), retest_factor=2.0)
-    exercise.group("small", points=1)(lambda draw: [case(np.array([n])) for n in (1.2, -1.2)])
-    exercise.group("large", points=1)(lambda draw: [case(np.array([n])) for n in (3.0, 4.0)])
-    verdict = judge_function(exercise, lambda x: form(x[0] > 0), lambda x: form(0 < x[0] < 2))
-    assert verdict.points == 0
-    sentences = " ".join(finding.sentence for finding in verdict.findings)
-    assert "“small” is right on the first inputs only by chance" in sentences
-    assert "keeps something" not in sentences
-
-
-def test_what_is_wrong_without_optional_arguments_is_not_only_called_kept():
-    exercise = Exercise("total", results=("result",))
-    exercise.group("weighted", points=1)(lambda draw: [case(np.array([1.0, 2.0]), np.array([3.0, 4.0]))])
-
-    def total(x, weights=None):
-        return (x if weights is None else x * weights).sum()
-
-    def wrong_without_weights(x, weights=None):
-        return total(x, weights) if weights is not None else x.mean()
-
-    def put(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(wrong_without_weights, calls, watched_calls), len(calls))
-
-    verdict = judge_exercise(exercise, total, put, seed=5)
-    assert verdict.points == 0
-    assert "without the optional ones" in verdict.message and "wrong without them" in verdict.message
+    assert verdict.points == 0 and kinds(verdict) == ["always_the_same"]
 
 
 def test_numbers_that_cannot_come_up_are_not_asked():
-    exercise = Exercise("root", results=("result",), retest_factor=2.0)
-    exercise.group("from one on", points=1)(lambda draw: [case(np.array([1.0, 4.0]))])
-
-    def right_from_one_on(x):
-        return np.sqrt(np.maximum(x, 1.0))
-
-    def put(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(right_from_one_on, calls, watched_calls), len(calls))
-
-    assert judge_exercise(exercise, np.sqrt, put, seed=5).points == 1
+    exercise = exercise_of("root", [(np.array([1.0, 4.0]),)], retest_factor=2.0)
+    assert judged(exercise, np.sqrt, lambda x: np.sqrt(np.maximum(x, 1.0))).points == 1
 
 
 def test_a_mask_that_is_kept_is_seen():
     # On this seed no case without a mask has the size of an earlier mask, so all first calls are right.
     verdict = verdict_on("masked_attention", last_mask(reference("masked_attention")), seed=6)
-    assert verdict.points < verdict.max_points
-    assert "it keeps something of an earlier call" in verdict.message
+    assert verdict.points < verdict.max_points and kinds(verdict)[0] == "wrong_without_optional"
 
 
 class Kept:
     """Layers that are right at their first call."""
-
-    @staticmethod
-    def slice_for_good(right):
-        class PositionalEncoding(right):
-            def forward(self, x):
-                if not hasattr(self, "rows"):
-                    self.rows = super().forward(torch.zeros_like(x))[..., :1, : x.shape[-2], :]
-                return super().forward(x) if self.rows.shape != x.shape else x + self.rows
-
-        return PositionalEncoding
 
     @staticmethod
     def first_result(right):
@@ -220,7 +199,7 @@ LAYERS = ["AttentionHead", "CausalSelfAttention", "MultiHeadAttention", "Efficie
 def test_a_layer_that_keeps_something_of_an_earlier_call_is_seen(name, wrap):
     verdict = verdict_on(name, wrap(reference(name)))
     assert verdict.points < verdict.max_points
-    assert "an object of it" in verdict.message
+    assert verdict.findings[0].kind in ("keeps_state", "stops_in_retest")
 
 
 def test_what_is_kept_and_right_costs_nothing():
@@ -238,21 +217,14 @@ def test_what_is_kept_and_right_costs_nothing():
 
 @pytest.mark.parametrize(("accepts_any_order", "points"), [(True, 0), (False, 1)])
 def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_order, points):
-    exercise = Exercise("tripled", results=("result",))
-    exercise.group("whole numbers", points=1)(lambda draw: [case(np.arange(4))])
-
-    def reference(x):
+    def tripled(x):
         if x[0] and not accepts_any_order:
             raise ValueError("the numbers begin with 0")
         return 3 * x
 
-    def put(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    answer = by_shape(lambda x: 3 * x)
-    assert judge_exercise(exercise, reference, put, seed=5).points == points
-    answer = reference  # the control
-    assert judge_exercise(exercise, reference, put, seed=5).points == 1
+    exercise = exercise_of("tripled", [(np.arange(4),)])
+    assert judged(exercise, tripled, by_shape(lambda x: 3 * x)).points == points
+    assert judged(exercise, tripled, tripled).points == 1  # the control
 
 
 WORDS = {"cat": 2, "dog": 3, "sat": 5, "ran": 7, "the": 11}
@@ -292,37 +264,25 @@ def kept_forever(right):
     return answer
 
 
-def judge_function(exercise, reference, answer):
-    def call(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    return judge_exercise(exercise, reference, call, seed=5)
-
-
-@pytest.mark.parametrize("name", VALUES_IN_ONE_CASE)
-def test_a_first_result_is_found_whatever_the_argument_is(name):
-    reference, args = VALUES_IN_ONE_CASE[name]
-    exercise = Exercise("tallied", results=("result",))
-    exercise.group("one case", points=1)(lambda draw: [case(*args)])
-    verdict = judge_function(exercise, reference, kept_forever(reference))
-    assert verdict.points == 0
-    assert "it keeps something of an earlier call" in verdict.message
-    assert judge_function(exercise, reference, reference).points == 1  # the control
+@pytest.mark.parametrize(("right", "args"), VALUES_IN_ONE_CASE.values(), ids=VALUES_IN_ONE_CASE)
+def test_a_first_result_is_found_whatever_the_argument_is(right, args):
+    exercise = exercise_of("tallied", [args])
+    verdict = judged(exercise, right, kept_forever(right))
+    assert verdict.points == 0 and kinds(verdict) == ["keeps_state"]
+    assert judged(exercise, right, right).points == 1  # the control
 
 
 def test_a_text_of_one_word_becomes_that_of_another_case():
-    exercise = Exercise("chosen", results=("result",))
-    exercise.group("words", points=1)(lambda draw: [case([4, 9], "sum"), case([4, 9, 1], "largest")])
-    choices = {"sum": sum, "largest": max}
+    exercise = exercise_of("chosen", [([4, 9], "sum"), ([4, 9, 1], "largest")])
+    results = {}
+
+    def chosen(numbers, choice):
+        return {"sum": sum, "largest": max}[choice](numbers)
 
     def by_length(numbers, choice):
-        results = by_length.results
-        return results.setdefault(len(numbers), choices[choice](numbers))
+        return results.setdefault(len(numbers), chosen(numbers, choice))
 
-    by_length.results = {}
-    reference = lambda numbers, choice: choices[choice](numbers)  # noqa: E731
-    assert judge_function(exercise, reference, by_length).points == 0
-    assert judge_function(exercise, reference, reference).points == 1
+    assert [judged(exercise, chosen, answer).points for answer in (by_length, chosen)] == [0, 1]
 
 
 def test_changed_values_keep_what_an_exercise_may_rely_on():
@@ -342,25 +302,9 @@ def test_changed_values_keep_what_an_exercise_may_rely_on():
 
 
 def test_a_mask_stays_where_moving_it_shows_what_was_hidden():
-    exercise = Exercise("masked sums", results=("result",))
-    numbers, mask = np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[True, False], [True, True]])
-    exercise.group("hidden NaN", points=1)(lambda draw: [case(numbers, mask)])
-    assert (
-        judge_function(exercise, mask_sums, lambda x, m: np.nan_to_num(np.where(m, x, 0)).sum(-1)).points == 1
+    exercise = exercise_of(
+        "sums", [(np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[True, False], [True, True]]))]
     )
-    assert judge_function(exercise, mask_sums, kept_forever(mask_sums)).points == 0
-
-
-def test_two_results_of_one_call_name_memory_that_was_never_filled():
-    exercise = Exercise("encoding", results=("rows",))
-    exercise.group("rows", points=1)(lambda draw: [case(3), case(5)])
-    numbers = iter(range(1, 100))
-
-    def half_filled(rows):
-        result = torch.full((rows, 2), float(next(numbers)))  # as unwritten memory: other numbers each time
-        result[:, 1] = 0
-        return result
-
-    (finding,) = judge_function(exercise, lambda rows: torch.zeros(rows, 2), half_filled).findings
-    assert "gives two results for one and the same call" in finding.sentence
-    assert "part of a `torch.empty` never filled?" in finding.sentence
+    other_way = judged(exercise, mask_sums, lambda x, mask: np.nan_to_num(np.where(mask, x, 0)).sum(-1))
+    assert other_way.points == 1
+    assert judged(exercise, mask_sums, kept_forever(mask_sums)).points == 0

@@ -13,14 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judging import judged_as_text, kinds
 from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.authoring.cases import as_kernel_code
-from nbjudge.calls import read_reply
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.probe import respond
 from nbjudge.settings import Limits
 from nbjudge.values.obstacles import why_it_cannot_travel
 from nbjudge.values.packing import make, pack, unpack
@@ -68,49 +67,34 @@ def by_masks(table):
 
 
 ANSWERS = {
-    "right": (mean_by_city, 3, "Right in every case."),
-    "right in another way": (by_masks, 3, "Right in every case."),
-    "in another order": (as_they_come, 1, "sort them by their names"),
-    "missing as zero": (missing_as_zero, 2, "leave them out of the mean"),
-    "not allowed": (lambda table: table.groupby("city")[["degrees"]].mean(), 0, "a ready-made grouping"),
-    "a column": (lambda table: mean_by_city(table)["degrees"], 0, "a Series of .*, expected a DataFrame of"),
+    "right": (mean_by_city, 3, None),
+    "right in another way": (by_masks, 3, None),
+    "in another order": (as_they_come, 1, "as_they_come"),
+    "missing as zero": (missing_as_zero, 2, "missing_as_zero"),
+    "not allowed": (lambda table: table.groupby("city")[["degrees"]].mean(), 0, "not_allowed"),
+    "a column": (lambda table: mean_by_city(table)["degrees"], 0, "type"),
     "another name": (
         lambda t: mean_by_city(t).rename(columns={"degrees": "mean"}),
         0,
-        "lacks \\['degrees'\\]",
+        r"lacks \['degrees'\] and has \['mean'\] too many",
     ),
-    "no names": (lambda t: mean_by_city(t).reset_index(), 0, "has \\['city'\\] too many"),
+    "no names": (lambda t: mean_by_city(t).reset_index(), 0, r"has \['city'\] too many"),
     "whole numbers": (lambda t: mean_by_city(t).round(), 1, "column 'degrees' is .* in the row '.*', and"),
     "a row less": (lambda t: mean_by_city(t).iloc[1:], 0, "rows, expected"),
     "rounded away": (lambda t: mean_by_city(t).astype("float32"), 0, "dtype float32, expected float64"),
 }
 
 
-def by_text(answer):
-    """As to a kernel."""
-
-    def put(name, calls, watched_calls):
-        request = pack({"target": name, "calls": calls, "watched_calls": watched_calls})
-        return read_reply(unpack(respond.respond(request, {name: answer})), len(calls))
-
-    return put
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("answer", "points", "says"), ANSWERS.values(), ids=ANSWERS)
 def test_a_table_is_judged(answer, points, says, seed):
-    verdict = judge_exercise(means, mean_by_city, by_text(answer), seed)
+    """`says` is a mistake, a kind, or what the kind of value says of the difference."""
+    verdict = judged_as_text(means, mean_by_city, answer, seed)
     assert verdict.points == points
-    assert re.search(says, verdict.message), verdict.message
-
-
-counter = Exercise("Counter", results=("count",))
-
-
-@counter.group("adding up", points=1)
-def adding_up(draw):
-    start, numbers = draw.integer(10, 99), draw.integers(100, 900, *draw.sizes(1))
-    yield case(numbers, build=build(start, look=("add", "total", "attributes")))
+    first = next(iter(verdict.findings), None)
+    assert (first is None) == (says is None)
+    if first is not None and says not in (first.mistake, first.kind):
+        assert first.kind == "table" and re.search(says, first.sentence), first.sentence
 
 
 class Counter:
@@ -129,40 +113,59 @@ class StartsAtZero(Counter):
         self.sum = 0
 
 
-def test_a_class_is_made_and_its_methods_are_called():
-    assert judge_exercise(counter, Counter, by_text(Counter), 4).points == 1
-    verdict = judge_exercise(counter, Counter, by_text(StartsAtZero), 4)
-    assert verdict.points == 0 and re.match(r"`total` is \d+, and \d+ is right", verdict.message)
+class WithoutReturn(Counter):
+    def total(self, numbers):
+        pass
 
 
-def test_a_method_without_a_return_is_not_called_blind_to_its_arguments():
-    two_calls = Exercise("Counter", results=("count",))
+class Labelled(Counter):
+    def __init__(self, start, label=None):
+        super().__init__(start)
+        if label is not None:
+            self.label = label
 
-    @two_calls.group("the total", points=1)
-    def the_total(draw):
-        for start in draw.sizes(2):
-            yield case(draw.integers(100, 900, 5), build=build(start, look=("total",)))
 
-    class WithoutReturn(Counter):
-        def total(self, numbers):
-            pass
+class AlwaysLabelled(Labelled):
+    def __init__(self, start, label="sum"):
+        super().__init__(start, label)
 
-    verdict = judge_exercise(two_calls, Counter, by_text(WithoutReturn), 4)
-    assert re.match(
-        r"`total` returns nothing, expected an int\. Is the `return` line missing\?", verdict.message
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "cases", "kind", "fact"),
+    [
+        (Counter, StartsAtZero, [build(20, look=("add", "total", "attributes"))], "value", "`total`"),
+        (
+            Counter,
+            WithoutReturn,
+            [build(at, look=("total",)) for at in (3, 4)],
+            "nothing_returned",
+            "`total`",
+        ),
+        (
+            Labelled,
+            AlwaysLabelled,
+            [build(3, look=("attributes",)), build(3, "count", look=("attributes",))],
+            "parts_names",
+            "have `label` too many",
+        ),
+    ],
+)
+def test_a_class_is_made_and_its_methods_are_called(reference, answer, cases, kind, fact):
+    """Methods without a return, and parts that never differ, are no answers that ignore their arguments."""
+    counter = Exercise("Counter", results=("count",))
+    counter.group("all", points=1)(
+        lambda draw: [case(draw.integers(100, 900, 5), build=each) for each in cases]
     )
+    assert judged_as_text(counter, reference, reference).points == 1
+    verdict = judged_as_text(counter, reference, answer)
+    assert verdict.points == 0 and kinds(verdict) == [kind] and fact in verdict.findings[0].facts
 
 
 def test_an_empty_dict_is_told_by_what_is_missing():
     totals = Exercise("totals", results=("totals",))
-
-    @totals.group("sums", points=1)
-    def sums(draw):
-        for size in draw.sizes(2):
-            yield case(draw.integers(100, 900, size))
-
-    verdict = judge_exercise(totals, lambda x: {"sum": int(x.sum())}, by_text(lambda x: {}), 4)
-    assert verdict.message.startswith("`sum` is missing from what `totals` gives.")
+    totals.group("sums", points=1)(lambda draw: [case(draw.normal(size)) for size in draw.sizes(2)])
+    verdict = judged_as_text(totals, lambda x: {"sum": x.sum()}, lambda x: {})
+    assert kinds(verdict) == ["key_missing"] and verdict.findings[0].facts == ("sum", "totals")
 
 
 def test_keys_of_a_dict_are_compared_as_what_they_are():
@@ -180,17 +183,16 @@ def test_keys_of_a_dict_are_compared_as_what_they_are():
     def count(things):
         return {key: things[key] if isinstance(things, dict) else things.count(key) for key in things}
 
+    def with_numpy_keys(things):
+        return {np.int64(key) if key in range(9) else key: entry for key, entry in count(things).items()}
+
     def with_texts(things):
         return {str(key): entry for key, entry in count(things).items()}
 
-    assert judge_exercise(counts, count, by_text(count), 4).points == 2
-    numpy_keys = by_text(
-        lambda given: {np.int64(k) if k in range(9) else k: v for k, v in count(given).items()}
-    )
-    assert judge_exercise(counts, count, numpy_keys, 4).points == 2
-    verdict = judge_exercise(counts, count, by_text(with_texts), 4)
-    assert verdict.points == 0
-    assert re.match(r"The key '\d' in what `count` gives is a string, expected an int\.", verdict.message)
+    answers = (count, with_numpy_keys, with_texts)
+    verdicts = [judged_as_text(counts, count, answer) for answer in answers]
+    assert [verdict.points for verdict in verdicts] == [2, 2, 0]
+    assert kinds(verdicts[-1])[0] == "key_type"
 
 
 def exercise_of(*given):
@@ -204,31 +206,26 @@ def exercise_of(*given):
 
 
 @pytest.mark.parametrize(
-    ("reference", "right", "wrong", "sentence"),
+    ("reference", "right", "wrong", "kind"),
     [
-        (lambda x: set(x), lambda x: {np.int64(n) for n in x}, lambda x: set(x[1:]), "and {3, 7} is right"),
-        (lambda x: set(x), lambda x: set(x), lambda x: list(x), "returns a list of 2, expected a set"),
-        (lambda x: frozenset(x), lambda x: frozenset(x), lambda x: set(x), "a set, expected a frozenset"),
+        (lambda x: set(x), lambda x: {np.int64(n) for n in x}, lambda x: set(x[1:]), "value"),
+        (lambda x: set(x), lambda x: set(x), lambda x: list(x), "type"),
+        (lambda x: frozenset(x), lambda x: frozenset(x), lambda x: set(x), "type"),
         (
             lambda x: complex(*x),
             lambda x: np.complex128(complex(*x)),
             lambda x: complex(*x[::-1]),
-            "(3+7j) is",
+            "value",
         ),
-        (
-            lambda x: complex(*x),
-            lambda x: complex(*x) * (1 + 1e-9),
-            lambda x: x[1],
-            "expected a complex number",
-        ),
-        (lambda x: bytes(x), lambda x: bytearray(x) and bytes(x), lambda x: str(x), "expected a bytes"),
+        (lambda x: complex(*x), lambda x: complex(*x) * (1 + 1e-9), lambda x: x[1], "type"),
+        (lambda x: bytes(x), lambda x: bytearray(x) and bytes(x), lambda x: str(x), "type"),
     ],
 )
-def test_sets_complex_numbers_and_bytes_are_compared(reference, right, wrong, sentence):
+def test_sets_complex_numbers_and_bytes_are_compared(reference, right, wrong, kind):
     exercise = exercise_of([3, 7], [3, 8])
-    assert judge_exercise(exercise, reference, by_text(right), 4).points == 1
-    verdict = judge_exercise(exercise, reference, by_text(wrong), 4)
-    assert verdict.points == 0 and sentence in verdict.message
+    assert judged_as_text(exercise, reference, right).points == 1
+    verdict = judged_as_text(exercise, reference, wrong)
+    assert verdict.points == 0 and kinds(verdict)[0] == kind
 
 
 def test_a_set_that_is_handed_over_is_the_calls_own():
@@ -237,9 +234,8 @@ def test_a_set_that_is_handed_over_is_the_calls_own():
         return len(numbers) - 1
 
     exercise = exercise_of({3, 7}, {3, 7, 8})
-    assert judge_exercise(exercise, len, by_text(len), 4).findings == ()
-    verdict = judge_exercise(exercise, len, by_text(grows), 4)
-    assert "This is a remark" in verdict.findings[-1].sentence
+    assert judged_as_text(exercise, len, len).findings == ()
+    assert kinds(judged_as_text(exercise, len, grows)) == ["changes_parts"]
 
 
 @pytest.mark.parametrize("answer", [range, lambda n: (i for i in range(n)), lambda n: [0] * 20_000])
@@ -247,7 +243,7 @@ def test_a_result_that_cannot_travel_is_said_to_the_author(answer):
     with pytest.raises(
         CourseError, match="Case 1 of the group “each” of `answer` is answered by the solution"
     ):
-        judge_exercise(exercise_of(3), answer, by_text(answer), 4)
+        judged_as_text(exercise_of(3), answer, answer)
 
 
 LONG, MANY = "x" * 25_000, list(range(9_000))
@@ -270,14 +266,14 @@ LONG, MANY = "x" * 25_000, list(range(9_000))
 def test_arguments_that_would_be_cut_are_said_to_the_author(given, sentence):
     """What would arrive as something else, or not at all, is an error before a student loses points."""
     with pytest.raises(CourseError, match=re.escape(sentence)):
-        judge_exercise(exercise_of(*given), lambda _: 1, by_text(lambda _: 1), 4)
+        judged_as_text(exercise_of(*given), lambda _: 1, lambda _: 1)
 
 
 @pytest.mark.parametrize("given", [[LONG], [10**4_300], [MANY] * 25, [np.zeros(2**22)] * 2])
 def test_solutions_that_would_be_cut_are_said(given):
     """The solution's answers, too, arrive as they are, or the author is told."""
     with pytest.raises(CourseError, match="(is|are) answered"):
-        judge_exercise(exercise_of(*range(len(given))), lambda at: given[at], by_text(len), 4)
+        judged_as_text(exercise_of(*range(len(given))), lambda at: given[at], len)
 
 
 @pytest.mark.parametrize(
@@ -291,12 +287,12 @@ def test_what_may_travel_survives_the_round_trip(given):
     def with_a_number(value):
         return [0.25, value]
 
-    assert judge_exercise(exercise, with_a_number, by_text(with_a_number), 4).findings == ()
+    assert judged_as_text(exercise, with_a_number, with_a_number).findings == ()
 
 
 def test_a_long_text_that_is_returned_is_not_cut():
     """An answer whose beginning is right is wrong, and the text is no reason to lose the other answers."""
-    verdict = judge_exercise(exercise_of(20_000), lambda n: "x" * n, by_text(lambda n: "x" * n + "y"), 4)
+    verdict = judged_as_text(exercise_of(20_000), lambda n: "x" * n, lambda n: "x" * n + "y")
     assert verdict.points == 0 and "a text of 20,001 characters" in f"{verdict.findings}"
     assert unpack(pack([10**5_000, 3]))[1] == 3
 
@@ -333,29 +329,6 @@ def test_a_key_that_is_no_key_is_refused():
         unpack(f"{tree} ")
 
 
-def test_parts_that_never_differ_are_told_by_name():
-    """They are no answer that ignores its arguments."""
-    parts = Exercise("Counter", results=("count",))
-
-    class Labelled(Counter):
-        def __init__(self, start, label=None):
-            super().__init__(start)
-            if label is not None:
-                self.label = label
-
-    class AlwaysLabelled(Labelled):
-        def __init__(self, start, label="sum"):
-            super().__init__(start, label)
-
-    @parts.group("the attributes", points=1)
-    def the_attributes(draw):
-        yield case(build=build(3, look=("attributes",)))
-        yield case(build=build(3, "count", look=("attributes",)))
-
-    verdict = judge_exercise(parts, Labelled, by_text(AlwaysLabelled), 4)
-    assert "`Counter` have `label` too many" in verdict.message
-
-
 @pytest.mark.integration
 def test_a_table_crosses_the_sandbox(tmp_path):
     source = (
@@ -367,7 +340,7 @@ def test_a_table_crosses_the_sandbox(tmp_path):
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
         assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
         verdict = judge_exercise(means, mean_by_city, kernel.call, 1)
-    assert "rows in another order" in verdict.message
+    assert kinds(verdict)[0] == "table" and "rows in another order" in verdict.message
 
 
 def absolute(answer: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,10 +5,9 @@ import torch
 from torch import nn
 from torch_exercise import Exercise
 
+from judging import judged, kinds
 from nbjudge.authoring import case
-from nbjudge.calls import read_reply
-from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
+from nbjudge.judge.findings import Cause
 from nbjudge.torch import build
 
 layer = Exercise("Layer", results=("output",))
@@ -120,58 +119,49 @@ class StateOfNothing(Layer):
         return torch.zeros(1)
 
 
-def verdict_on(answer):
-    def call_answer(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    return judge_exercise(layer, Layer, call_answer, seed=3)
-
-
-def agreeing(verdict):
-    return {group.name for group in verdict.groups if group.is_earned}
-
-
-@pytest.mark.parametrize("answer", [Layer, DrawnOrthogonal, DrawnFromZero, NextToZero])
-def test_whatever_weights_it_draws_are_right(answer):
-    verdict = verdict_on(answer)
-    assert verdict.points == 3
-    assert verdict.findings == ()
-
-
-def test_weights_that_tell_nothing_count_for_nothing():
-    verdict = verdict_on(NoBias)
-    assert verdict.points == 0
-    assert verdict.groups[0].note in verdict.findings[-1].sentence
-    assert "these points count once at least one group passes" in verdict.groups[0].note
-
-
-def test_weights_of_zero_count_where_the_formula_is_right_on_others():
-    assert agreeing(verdict_on(WrongWhereLong)) == {OWN, SHORT}
-    verdict = verdict_on(ZeroAndWrongWhereLong)
-    assert agreeing(verdict) == {SHORT}
-    assert "almost zero" in verdict.findings[-1].sentence
-
-
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
-        (WithAHiddenScale, "On the weights that `Layer` draws for itself it gives other numbers"),
-        (NewAtEveryCall, "On the weights that `Layer` draws for itself it gives other numbers"),
-        (OfAnotherName, "are not those the exercise names"),
-        (StateOfNothing, "stops with AttributeError"),
-    ],
-)
-def test_a_module_that_its_own_weights_do_not_explain_gets_nothing_for_them(answer, says):
-    verdict = verdict_on(answer)
-    assert OWN not in agreeing(verdict)
-    assert says in " ".join(finding.sentence for finding in verdict.findings)
-
-
 class Doubled(Layer):
     def forward(self, x):
         return 2 * super().forward(x)
 
 
-def test_an_answer_that_is_wrong_on_given_weights_is_told_of_that_only():
-    (finding,) = verdict_on(Doubled).findings
-    assert "times what it should be" in finding.sentence
+def earned(verdict):
+    return {group.name for group in verdict.groups if group.is_earned}
+
+
+@pytest.mark.parametrize("answer", [Layer, DrawnOrthogonal, DrawnFromZero, NextToZero])
+def test_whatever_weights_it_draws_are_right(answer):
+    verdict = judged(layer, Layer, answer)
+    assert (verdict.points, verdict.findings) == (3, ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "groups", "reason"),
+    [
+        (NoBias, set(), Cause.WITHHELD_UNTIL_ONE),
+        (WrongWhereLong, {OWN, SHORT}, None),
+        (ZeroAndWrongWhereLong, {SHORT}, Cause.WITHHELD_UNTIL_ALL),
+    ],
+)
+def test_weights_of_zero_count_beside_others(answer, groups, reason):
+    """Weights that tell nothing earn points only where the formula is right on others."""
+    verdict = judged(layer, Layer, answer)
+    assert earned(verdict) == groups
+    assert verdict.groups[0].note == (reason.says() if reason else "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (WithAHiddenScale, "unused_weights"),
+        (NewAtEveryCall, "unused_weights"),
+        (OfAnotherName, "wrong_parameters"),
+        (StateOfNothing, "stops"),
+    ],
+)
+def test_weights_that_do_not_explain_the_result(answer, kind):
+    verdict = judged(layer, Layer, answer)
+    assert OWN not in earned(verdict) and kind in kinds(verdict)
+
+
+def test_a_wrong_formula_is_said_of_given_weights_only():
+    assert kinds(judged(layer, Layer, Doubled)) == ["factor"]

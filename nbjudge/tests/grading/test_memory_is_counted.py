@@ -8,12 +8,11 @@ import pytest
 import torch
 from torch_exercise import Exercise
 
+from judging import judged, judged_as_text, kinds
 from nbjudge.authoring import case
-from nbjudge.calls import calls_for, read_reply
-from nbjudge.judge.scoring import judge_exercise
+from nbjudge.calls import calls_for
 from nbjudge.probe import respond
 from nbjudge.torch.memory import all_memory_of, memory_beside_torch, multiplications_of, without_gradients
-from nbjudge.values import packing
 
 LENGTH, WIDTH = 200, 4
 MATRIX = 4 * LENGTH**2  # bytes
@@ -67,11 +66,7 @@ def in_numpy(rows, columns):
 def grade_answer(answer):
     """The points, and what was counted, by way of text as to a kernel."""
 
-    def call_answer(name, calls, watched_calls):
-        request = packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
-        return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
-
-    verdict = judge_exercise(table, row_by_row, call_answer, seed=5)
+    verdict = judged_as_text(table, row_by_row, answer, seed=5)
     assert not saved or saved[0]["elsewhere"] == saved[1]
     return verdict, dict(saved[0]) if saved else {}
 
@@ -118,40 +113,55 @@ def test_products_are_counted_exactly(answer, products):
     assert torch.allclose(value, row_by_row(rows, rows), atol=1e-3)
 
 
-def test_products_are_counted_where_nothing_of_the_judge_is_but_the_code_that_was_sent():
-    def twice(rows, columns):
-        return (at_once(rows, columns) + at_once(rows, columns)) / 2
-
-    first, second = (grade_answer(answer)[0] for answer in (at_once, twice))
-    assert (first.points, second.points) == (2, 1)
-    assert [finding.sentence for finding in second.findings] == ["too large", "too many"]
+def twice(rows, columns):
+    return (at_once(rows, columns) + at_once(rows, columns)) / 2
 
 
-def test_a_small_answer_that_is_wrong_earns_nothing():
-    verdict, _ = grade_answer(lambda rows, columns: rows.sum(dim=-1))
-    assert verdict.points == 0
+def nothing_without_gradients(rows, columns):  # measured calls have none
+    return at_once(rows, columns) if torch.is_grad_enabled() else None
 
 
-@pytest.mark.parametrize("nothing", [lambda rows: None, lambda rows: torch.zeros(LENGTH)])
-def test_an_answer_that_saves_the_work_where_it_is_measured_earns_the_other_points_only(nothing):
-    def when_gradients_are_off(rows, columns):
-        return at_once(rows, columns) if torch.is_grad_enabled() else nothing(rows)
-
-    def honest(rows, columns):  # the neighbour: two ways to compute it, both right
-        return at_once(rows, columns) if torch.is_grad_enabled() else row_by_row(rows, columns)
-
-    assert grade_answer(when_gradients_are_off)[0].points == 1
-    assert grade_answer(honest)[0].points == 3
+def zeros_without_gradients(rows, columns):
+    return at_once(rows, columns) if torch.is_grad_enabled() else torch.zeros(LENGTH)
 
 
-def test_what_is_measured_is_said_behind_what_is_wrong_with_values():
-    def too_large_and_wrong_otherwise(rows, columns):
-        return at_once(rows, columns) if not torch.is_grad_enabled() else rows.sum(dim=-1)
+def another_way_without_gradients(rows, columns):
+    return at_once(rows, columns) if torch.is_grad_enabled() else row_by_row(rows, columns)
 
-    verdict, _ = grade_answer(too_large_and_wrong_otherwise)
-    assert verdict.points == 1  # for its multiplications
-    assert [finding.sentence for finding in verdict.findings][-1] == "too large"
-    assert len(verdict.findings) == 2
+
+def wrong_with_gradients(rows, columns):
+    return at_once(rows, columns) if not torch.is_grad_enabled() else rows.sum(dim=-1)
+
+
+def profiled(rows, columns):
+    """Torch has one profiler at a time, and the one that starts last would count."""
+    if torch.is_grad_enabled():
+        return row_by_row(rows, columns)
+    with torch.profiler.profile(profile_memory=True):
+        return at_once(rows, columns)
+
+
+@pytest.mark.parametrize(
+    ("answer", "points", "verified"),
+    [
+        (at_once, 2, ["too large"]),
+        (twice, 1, ["too large", "too many"]),
+        (lambda rows, columns: rows.sum(dim=-1), 0, []),
+        (nothing_without_gradients, 1, []),
+        (zeros_without_gradients, 1, []),
+        (another_way_without_gradients, 3, []),
+        (wrong_with_gradients, 1, ["too large"]),  # its multiplications are right
+        (profiled, 2, []),
+    ],
+)
+def test_what_is_measured_costs_points(answer, points, verified):
+    """It comes behind what is wrong with values, which earn nothing where they are wrong."""
+    verdict, _ = grade_answer(answer)
+    assert verdict.points == points
+    last = [finding.sentence for finding in verdict.findings if finding.kind == "verifier"]
+    assert last == verified and kinds(verdict)[len(verdict.findings) - len(last) :] == ["verifier"] * len(
+        last
+    )
 
 
 def test_without_gradients_a_value_is_compared_like_any_other():
@@ -164,31 +174,14 @@ def test_without_gradients_a_value_is_compared_like_any_other():
     def only_with_gradients(rows, columns):
         return row_by_row(rows, columns) if torch.is_grad_enabled() else None
 
-    def caller(answer):
-        return lambda _name, calls, _watched_calls: read_reply(
-            respond.answer_calls(answer, calls), len(calls)
-        )
-
-    assert judge_exercise(exercise, row_by_row, caller(row_by_row), seed=5).points == 1
-    assert judge_exercise(exercise, row_by_row, caller(only_with_gradients), seed=5).points == 0
+    answers = (row_by_row, only_with_gradients)
+    assert [judged(exercise, row_by_row, answer).points for answer in answers] == [1, 0]
 
 
 def test_nothing_is_said_on_the_way(capfd):
     grade_answer(at_once)
     assert capfd.readouterr() == ("", "")
     assert np.isfinite(saved[0]["most"])
-
-
-def test_a_profiler_of_the_answer_hides_nothing():
-    """Torch has one profiler at a time, and the one that starts last would count."""
-
-    def hidden(rows, columns):
-        if torch.is_grad_enabled():
-            return row_by_row(rows, columns)
-        with torch.profiler.profile(profile_memory=True):
-            return at_once(rows, columns)
-
-    assert grade_answer(hidden)[0].points == 2
 
 
 POOL, MONITORS = ThreadPoolExecutor(1), []
@@ -212,7 +205,7 @@ def test_what_other_threads_do_is_not_measured(answer):
     POOL.submit(int).result()
     verdict, _ = grade_answer(answer)
     assert verdict.points == 1
-    assert "another thread" in verdict.findings[0].sentence
+    assert kinds(verdict)[0] == "other_thread"
 
 
 def with_a_progress_bar(rows, columns):

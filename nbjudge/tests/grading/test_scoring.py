@@ -4,23 +4,13 @@ import pytest
 import torch
 from torch_exercise import Exercise
 
+from judging import judged, kinds
 from nbjudge.authoring import case
-from nbjudge.calls import read_reply
 from nbjudge.judge.drawn_group import draw_group
-from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
 
 double = Exercise("double", results=("doubled",))
-
-
-@double.group("tables", points=2)
-def tables(draw):
-    yield case(draw.normal(*draw.sizes(2)))
-
-
-@double.group("tables of zeros", points=1)
-def zeros(draw):
-    yield case(torch.zeros(draw.sizes(2)))
+double.group("tables", points=2)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
+double.group("tables of zeros", points=1)(lambda draw: [case(torch.zeros(draw.sizes(2)))])
 
 
 @double.group("rows", points=1)
@@ -30,9 +20,7 @@ def rows(draw):
 
 
 def reference(x):
-    if x.dim() != 2:
-        raise ValueError(f"a table is asked for, not {tuple(x.shape)}")
-    return 2 * x
+    return 2 * unchanged(x)
 
 
 def refuses(x):
@@ -40,39 +28,24 @@ def refuses(x):
 
 
 def unchanged(x):
-    if x.dim() != 2:
-        refuses(x)
-    return x
+    return x if x.dim() == 2 else refuses(x)
 
 
 def tables_only(x):
     return 2 * x
 
 
-def verdict_on(answer, exercise=double, right=reference):
-    def call_answer(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    return judge_exercise(exercise, right, call_answer, seed=3)
-
-
 @pytest.mark.parametrize(
-    ("answer", "points"), [(reference, 4), (tables_only, 3), (unchanged, 0), (refuses, 0)]
+    ("answer", "points", "withheld"),
+    [(reference, 4, []), (tables_only, 3, []), (unchanged, 0, [1, 2]), (refuses, 0, [2])],
 )
-def test_what_is_right_without_work_counts_beside_what_is_not(answer, points):
-    assert verdict_on(answer).points == points
-
-
-def test_withheld_points_come_with_the_reason():
-    verdict = verdict_on(unchanged)
-    assert [bool(group.note) for group in verdict.groups] == [False, True, True]
-    last = verdict.findings[-1].sentence
-    assert last.startswith("Right so far: “tables of zeros” and “rows”; these points count once ")
-    assert not any(group.note for group in verdict_on(reference).groups)
-
-
-def test_the_finding_about_what_is_wrong_comes_first():
-    assert "Right so far" not in verdict_on(unchanged).message
+def test_what_needs_no_work_counts_beside_what_does(answer, points, withheld):
+    """The reason is in the group's note, and the last finding names the groups."""
+    verdict = judged(double, reference, answer)
+    assert verdict.points == points
+    assert [place for place, group in enumerate(verdict.groups) if group.note] == withheld
+    assert ("withheld" in kinds(verdict)[:-1], "withheld" in kinds(verdict)) == (False, bool(withheld))
+    assert all(verdict.groups[place].name in verdict.findings[-1].facts[0] for place in withheld)
 
 
 ANSWERS = {
@@ -92,22 +65,24 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_what_takes_work_is_seen_from_the_right_answers(name):
-    right, tells = ANSWERS[name]
+def requires_computation(right, cases):
     exercise = Exercise("any", results=("any",))
-    exercise.group("all", points=1)(lambda draw: [case(draw.normal(7, 9)) for _ in range(3)])
-    assert draw_group(exercise, exercise.groups[0], right, 5).requires_computation is tells
+    exercise.group("all", points=1)(cases)
+    return draw_group(exercise, exercise.groups[0], right, 5).requires_computation
 
 
-def test_yes_and_no_tell_when_there_are_too_many_of_them_for_a_coin():
-    for count, tells in ((4, False), (12, True)):
-        exercise = Exercise("even", results=("even",))
-        exercise.group("all", points=1)(lambda draw, count=count: [case(n) for n in range(count)])
-        assert draw_group(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_computation is tells
+@pytest.mark.parametrize("name", ANSWERS)
+def test_right_answers_show_what_takes_work(name):
+    right, tells = ANSWERS[name]
+    assert requires_computation(right, lambda draw: [case(draw.normal(7, 9)) for _ in range(3)]) is tells
 
 
-def test_an_exercise_with_nothing_to_work_out_still_gives_its_points():
+@pytest.mark.parametrize(("count", "tells"), [(4, False), (12, True)])
+def test_many_decisions_cannot_be_guessed(count, tells):
+    assert requires_computation(lambda n: n % 2 == 0, lambda draw: map(case, range(count))) is tells
+
+
+def test_an_exercise_without_work_gives_its_points():
     exercise = Exercise("no", results=("no",))
     exercise.group("no", points=1)(lambda draw: [case(draw.normal(3))])
-    assert verdict_on(lambda x: False, exercise, lambda x: False).points == 1
+    assert judged(exercise, lambda x: False, lambda x: False).points == 1

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from judging import judged, kinds
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.calls import read_reply
-from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
 
 exercise = Exercise("path", results=("path",))
 
@@ -69,35 +67,26 @@ def by_threes(number):
     return [*range(0, number - 2, 3), *range(number - number % 3, number + 1)] if number > 3 else path(number)
 
 
-def verdict_on(answer):
-    def put(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    return judge_exercise(exercise, path, put, seed=3)
-
-
 def test_right_answers_are_right_in_many_ways():
-    assert verdict_on(path).points == 3
     assert by_threes(4) != path(4)
-    assert verdict_on(by_threes).points == 3
+    assert [judged(exercise, path, answer).points for answer in (path, by_threes)] == [3, 3]
 
 
-@pytest.mark.parametrize("mistake", exercise.mistakes, ids=lambda mistake: mistake.name)
-def test_every_mistake_is_named(mistake):
-    verdict = verdict_on(mistake.answer)
+def jumps_far(number):
+    """Another right way where it is right."""
+    return by_threes(number) if number < 10 else [0, number]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [*((mistake.name, mistake.answer) for mistake in exercise.mistakes), ("jumps", jumps_far)],
+)
+def test_every_mistake_is_named(name, answer):
+    verdict = judged(exercise, path, answer)
     assert verdict.points < 3
-    assert verdict.findings[0].mistake == mistake.name
-    assert verdict.findings[0].measured
+    assert verdict.findings[0].mistake == name and verdict.findings[0].measured
 
 
-def test_where_an_answer_is_right_it_need_not_be_the_mistakes_way():
-    def jumps_far(number):
-        return by_threes(number) if number < 10 else [0, number]
-
-    assert verdict_on(jumps_far).findings[0].mistake == "jumps"
-
-
-def test_what_no_mistake_explains_is_what_the_verifier_says():
-    verdict = verdict_on(lambda number: [0, number + 7] if number > 1 else [0, 1])
-    assert not any(finding.mistake for finding in verdict.findings)
-    assert verdict.message == "The path ends elsewhere."
+def test_the_verifier_says_what_no_mistake_explains():
+    verdict = judged(exercise, path, lambda number: [0, number + 7] if number > 1 else [0, 1])
+    assert kinds(verdict)[0] == "verifier" and verdict.message == "The path ends elsewhere."

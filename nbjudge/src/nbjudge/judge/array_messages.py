@@ -11,6 +11,8 @@ import numpy as np
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.describe import listed, told_apart
+from nbjudge.judge.findings import Cause
+from nbjudge.judge.verdict import Finding
 from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, kind_of, owned_values
 
 SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong
@@ -20,8 +22,14 @@ HALF_ROUNDING = (1e-4, 2e-3)  # of the largest number: the effect of a few round
 
 
 def differences(
-    exercise: Exercise, case: Case, index: int, name: str, actual: Any, expected: Any, unused: Iterable[str]
-) -> Iterator[str]:
+    exercise: Exercise,
+    case: Case,
+    index: int,
+    name: str,
+    actual: Any,
+    expected: Any,
+    unused: Iterable[Finding],
+) -> Iterator[Finding]:
     """Describe how result `index` differs from the expected one, the most specific sentence first.
 
     `unused` describes arguments that are not used. That is less specific than a wrong dtype or a factor, and
@@ -35,7 +43,7 @@ def differences(
         return
     dtype, expected_dtype = kind.dtype(actual), kind.dtype(expected)
     if dtype != expected_dtype:
-        yield f"{name} has dtype {dtype}, expected {expected_dtype}."
+        yield Cause.DTYPE.found(name=name, actual=dtype, wanted=expected_dtype)
     numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
     is_floating = numbers.dtype.kind == "f" and target.dtype.kind in "fiu"
     if is_floating and exercise.is_variable:  # where both have a gap they agree
@@ -47,7 +55,8 @@ def differences(
             yield from _not_finite(name, numbers, target)
             yield from _transposed(name, numbers, target, tolerance)
             yield from narrower_dtype(name, numbers, target)
-            yield from exercise.describe_array(index, name, numbers, target, case)
+            for sentence in exercise.describe_array(index, name, numbers, target, case):
+                yield Cause.MEASURED_BY_COURSE.found(measurement=sentence)
             yield from _constant_factor(name, numbers, target, case)
         yield from unused
         if is_floating:
@@ -56,13 +65,11 @@ def differences(
             yield from constant_difference(name, numbers, target)
             yield from wrong_positions(name, numbers, target, tolerance, axes)
             yield from _factor_of_each_row(name, numbers, target, tolerance, axes)
-        near = closeness(numbers, target, tolerance) if is_floating else ""
+        near = closeness(numbers, target, tolerance) if is_floating else []
         position = _largest_difference(numbers, target)
     wrong, right = told_apart(numbers[position], target[position])
-    yield (
-        f"{name} has the right shape but other numbers: at {list(position)} yours is {wrong}, "
-        f"and {right} is right.{near}"
-    )
+    found = Cause.NUMBERS.found(name=name, position=list(position), actual=wrong, wanted=right)
+    yield found.followed_by(*near)
 
 
 def first_position(where: Any) -> tuple[int, ...]:
@@ -83,32 +90,32 @@ def first_differing_row(actual: Any, expected: Any) -> tuple[int, ...]:
 
 def _shape_mismatch(
     name: str, actual: tuple[int, ...], expected: tuple[int, ...], axes: Sequence[str]
-) -> str:
+) -> Finding:
     named = ", ".join(axes if len(axes) == len(expected) else ("…", *axes))
     noun = "axis" if len(expected) == 1 else "axes"
-    sentence = f"{name} has shape {actual}, expected {expected}"
-    sentence += f", with the {noun} ({named})." if axes else "."
-    if len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected:
-        sentence += " The last two axes have changed places."
-    return sentence
+    is_transposed = len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected
+    cause = Cause.SHAPE_TRANSPOSED if is_transposed else Cause.SHAPE
+    with_axes = f", with the {noun} ({named})" if axes else ""
+    return cause.found(name=name, actual=actual, wanted=expected, axes=with_axes)
 
 
-def _not_finite(name: str, actual: Any, expected: Any) -> Iterator[str]:
+def _not_finite(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
     for kind, where in (("NaN", np.isnan(actual)), ("infinite", np.isinf(actual) & ~np.isinf(expected))):
         if where.any():
             position = first_position(where)
             row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
-            yield f"{name} is {kind} in {row} ({int(where.sum())} of {where.size} numbers)."
+            count = int(where.sum())
+            yield Cause.NOT_FINITE.found(name=name, what=kind, where=row, count=count, size=where.size)
 
 
-def _transposed(name: str, actual: Any, expected: Any, tolerance: tuple[float, float]) -> Iterator[str]:
+def _transposed(name: str, actual: Any, expected: Any, tolerance: tuple[float, float]) -> Iterator[Finding]:
     if actual.ndim >= 2 and actual.shape[-1] == actual.shape[-2] and actual.dtype == expected.dtype:
         rtol, atol = tolerance
         if np.allclose(np.swapaxes(actual, -1, -2), expected, rtol=rtol, atol=atol):
-            yield f"{name} is transposed: the last two axes have changed places."
+            yield Cause.TRANSPOSED.found(name=name)
 
 
-def _constant_factor(name: str, actual: Any, expected: Any, case: Case) -> Iterator[str]:
+def _constant_factor(name: str, actual: Any, expected: Any, case: Case) -> Iterator[Finding]:
     """Say by what number other than 1 all numbers are too large or too small, if there is one."""
     if not expected.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
         return
@@ -118,7 +125,7 @@ def _constant_factor(name: str, actual: Any, expected: Any, case: Case) -> Itera
     factor = float(np.median(actual[large] / expected[large]))
     close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
     if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3:
-        yield f"Every number in {name} is {factor:.4g} times what it should be{size_behind(factor, case)}."
+        yield Cause.FACTOR.found(name=name, factor=f"{factor:.4g}", size=size_behind(factor, case))
 
 
 def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
@@ -132,7 +139,7 @@ def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
 
 def wrong_positions(
     name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """If at most half of the rows (or columns) are wrong, say which."""
     rtol, atol = tolerance
     wrong = ~np.isclose(actual, expected, rtol=rtol, atol=atol)
@@ -147,22 +154,22 @@ def wrong_positions(
     first = first_position(wrong)
     value, target = told_apart(actual[first], expected[first])
     where = _positions(positions, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
-    yield f"{name} agrees except at {where}: at {list(first)} yours is {value}, and {target} is right."
+    yield Cause.POSITIONS.found(name=name, where=where, position=list(first), actual=value, wanted=target)
 
 
-def constant_difference(name: str, actual: Any, expected: Any) -> Iterator[str]:
+def constant_difference(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
     """Say that all numbers are too large or too small by the same amount."""
     difference = actual.astype(float) - expected
     middle = float(np.median(difference))
     spread = float(abs(difference - middle).max(initial=0.0))
     if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
         more = "more" if middle > 0 else "less"
-        yield f"Every number in {name} is {abs(middle):.4g} {more} than it should be."
+        yield Cause.DIFFERENCE.found(name=name, amount=f"{abs(middle):.4g}", more=more)
 
 
 def _other_arrangement(
     name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Say that the right rows (or columns) are there in another order, or some of them in place of others."""
     rtol, atol = tolerance
     for axis, size in enumerate(actual.shape):
@@ -173,15 +180,13 @@ def _other_arrangement(
         nearest = [int(np.argmin(np.abs(right - row).max(axis=1))) for row in rows]
         if right.shape[1] > 1 and scale and np.allclose(rows, right[nearest], rtol=rtol, atol=atol):
             place = next(index for index, other in enumerate(nearest) if index != other)
-            yield (
-                f"{name} has right numbers at wrong positions of {_axis_name(axis, actual.ndim, axes)}: "
-                f"position {place} holds what belongs at {nearest[place]}."
-            )
+            where = _axis_name(axis, actual.ndim, axes)
+            yield Cause.ARRANGEMENT.found(name=name, axis=where, place=place, other=nearest[place])
 
 
 def _an_argument(
     name: str, actual: Any, expected: Any, tolerance: tuple[float, float], case: Case
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Say that an argument was returned, or added to the right numbers (or taken off)."""
     rtol, atol = tolerance
     for value in (*case.args, *case.kwargs.values()):
@@ -193,19 +198,19 @@ def _an_argument(
         ):
             continue
         number = kind.as_numbers(value)
-        noun = f"{kind.noun} of shape {tuple(value.shape)} that went in"
-        for words, wrong in (
-            (f"is the {noun}, unchanged", number),
-            (f"is too much by the {noun}: it was added to what is right", expected + number),
-            (f"is too little by the {noun}: it was subtracted, or not added", expected - number),
+        noun = f"{kind.noun} of shape {tuple(value.shape)}"
+        for cause, wrong in (
+            (Cause.AN_ARGUMENT, number),
+            (Cause.ARGUMENT_ADDED, expected + number),
+            (Cause.ARGUMENT_SUBTRACTED, expected - number),
         ):
             if np.allclose(wrong, actual, rtol=rtol, atol=atol):
-                yield f"{name} {words}."
+                yield cause.found(name=name, argument=noun)
 
 
 def _factor_of_each_row(
     name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Say that each row (or column) is right up to a factor of its own."""
     rtol, atol = tolerance
     for axis in {actual.ndim - 1, max(actual.ndim - 2, 0)} if actual.ndim > 1 else ():
@@ -216,10 +221,7 @@ def _factor_of_each_row(
         if close and (abs(factors - 1) > ROUNDING).any():
             along = _axis_name(axis, actual.ndim, axes)
             worst = float(factors.reshape(-1)[np.argmax(abs(factors - 1))])
-            yield (
-                f"{name} is right along {along} up to a factor, which differs from row to row: one is "
-                f"{worst:.4g}. Look at what the numbers are divided by or multiplied with."
-            )
+            yield Cause.FACTOR_OF_ROWS.found(name=name, axis=along, factor=f"{worst:.4g}")
 
 
 def size_behind(factor: float, case: Case) -> str:
@@ -233,7 +235,7 @@ def size_behind(factor: float, case: Case) -> str:
     return ""
 
 
-def narrower_dtype(name: str, actual: Any, expected: Any) -> Iterator[str]:
+def narrower_dtype(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
     """Say that every number is right to the rounding of a narrower dtype, and fits into it.
 
     Parameters
@@ -251,10 +253,7 @@ def narrower_dtype(name: str, actual: Any, expected: Any) -> Iterator[str]:
             continue
         largest, furthest = float(abs(some).max()), float(abs(actual - expected).max())
         if np.mean(narrow(some) != some) > SHARE_NOT_HELD and furthest < STEPS_ROUNDED * unit * largest:
-            yield (
-                f"Every number in {name} is right to the rounding of {dtype}, and one that {dtype} can hold: "
-                f"something is computed in {dtype}. Keep the dtype of what goes in."
-            )
+            yield Cause.NARROWER_DTYPE.found(name=name, dtype=dtype)
             return
 
 
@@ -275,19 +274,16 @@ SHARE_NOT_HELD = 0.5  # of the expected numbers, that the narrower dtype cannot 
 STEPS_ROUNDED = 4  # what several roundings may add up to
 
 
-def closeness(actual: Any, expected: Any, tolerance: tuple[float, float]) -> str:
-    """Say that wrong numbers are nearly right; return an empty text if they are not."""
+def closeness(actual: Any, expected: Any, tolerance: tuple[float, float]) -> list[str]:
+    """Say that wrong numbers are nearly right; return nothing if they are not."""
     largest = float(abs(expected).max(initial=0.0))
     furthest = float(abs(actual.astype(float) - expected).max(initial=0.0))
     if not largest or not furthest < CLOSE * largest:
-        return ""
+        return []
     rtol, atol = tolerance
     size = HALF_ROUNDING[0] < furthest / largest < HALF_ROUNDING[1]
-    half = " That is the size of float16's rounding: is something computed in half precision?" if size else ""
-    return (
-        f" They come close: the furthest differ by {furthest:.2g}, and {atol:.0e} and {rtol:.0e} of a number "
-        f"are accepted.{half}"
-    )
+    close = Cause.CLOSE.says(furthest=f"{furthest:.2g}", atol=f"{atol:.0e}", rtol=f"{rtol:.0e}")
+    return [close, *([Cause.HALF_PRECISION.says()] if size else [])]
 
 
 def _positions(positions: Any, size: int, word: str) -> str:

@@ -95,9 +95,8 @@ def kind_of_types(types: str) -> str:
 
 
 def usual_cause(value: Any) -> str:
-    """Return the usual cause of a result that is no value, as a sentence with a blank before it."""
-    cause = _object(value)[1] if isinstance(value, UnreadableValue) else ""
-    return f" {cause}" if cause else ""
+    """Return the usual cause of a result that is no value, as a sentence."""
+    return _object(value)[1] if isinstance(value, UnreadableValue) else ""
 
 
 def short(value: Any) -> str:

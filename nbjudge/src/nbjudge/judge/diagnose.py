@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from enum import IntEnum, auto
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
@@ -10,6 +12,7 @@ from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
+from nbjudge.judge.findings import Cause
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
@@ -18,6 +21,19 @@ from nbjudge.values.kinds import is_array, kind_of, owned_values
 
 MOST_FINDINGS = 3
 MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance
+
+
+class Rank(IntEnum):
+    """The order of findings."""
+
+    FORBIDDEN = auto()
+    NAMED_BY_VERIFIER = auto()
+    RANDOM = auto()
+    NAMED = auto()
+    OBJECTION = auto()
+    MEASURED = auto()
+    NAMED_LAST = auto()  # of memory or of chance, which matter less than wrong values
+    LAST = auto()
 
 
 def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
@@ -33,56 +49,71 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     Returns
     -------
     list of Finding
-        At most `MOST_FINDINGS`: forbidden calls first, then named mistakes, then described differences.
+        At most `MOST_FINDINGS`, in the order of `Rank`.
     """
     failing = [result for result in results if not result.passed]
-    objected = [result for result in failing if result.objection is not None and result.objection.sentence]
-    rest = [result for result in failing if result not in objected]
     # A named mistake that explains the same values replaces the verifier's sentence.
-    verified = [result for result in objected if _is_verified(result)]
-    behind_all = _behind_all(exercise, results, [*rest, *verified])
-    if behind_all is None and not any(each.objection and each.objection.mistake for each in objected):
-        compared = [result for result in results if result.drawn.expected]
-        calls = sum(len(result.answers) for result in compared)
-        if calls >= MANY_CALLS and _is_always_the_same(exercise, compared):
-            first = next(result for result in compared if result.failed_cases)
-            sentence = messages.always_the_same(exercise, calls, first.answers[0].value)
-            return [Finding(sentence, evidence=_evidence(first))]
-    if behind_all is not None:
-        named, unexplained = [_named(*behind_all)], list[GroupResult]()
+    open_ones = [result for result in failing if result.objection_to_value is None]
+    open_ones += [result for result in failing if _is_open_objection(result)]
+    behind_all = _behind_all(exercise, results, open_ones)
+    if behind_all is None and (constant := _constant(exercise, results)):
+        return [constant]
+    if behind_all is None:
+        named, unexplained = _behind_some(exercise, open_ones)
+        random = _nondeterministic(exercise, results, bool(named))
     else:
-        named, unexplained = _behind_some(exercise, [*rest, *verified])
-    random = [] if behind_all is not None else _nondeterministic(exercise, results, bool(named))
+        named, unexplained, random = [_named(*behind_all)], [], []
     if random:  # then a difference between values explains nothing
         unexplained = [
-            result for result in unexplained if any(each.status != "value" for each in result.answers)
-        ]
-        objected = [
-            result
-            for result in objected
-            if result.group.verify is None or (result.objection and result.objection.mistake)
+            result for result in unexplained if any(answer.status != "value" for answer in result.answers)
         ]
     unexplained = _without_repeats(unexplained)
-    objected = [result for result in objected if result not in verified or result in unexplained]
+    ranked = [(Rank.RANDOM, finding) for finding in random] + [(Rank.NAMED, finding) for finding in named]
+    for result in failing:
+        objection = result.objection_to_value
+        if objection is None and result in unexplained:
+            ranked.append((Rank.MEASURED, _measured(result)))
+        elif objection is not None:
+            replaced = _is_open_objection(result) and result not in unexplained
+            random_values = bool(random) and result.group.verify is not None and not objection.mistake
+            rank = _rank(result, objection, failing)
+            if rank is not None and not replaced and not random_values:
+                ranked.append((rank, objection.followed_by(_cost(result))))
+    ranked.sort(key=lambda pair: pair[0])
+    unique = {finding.identity: finding for _, finding in ranked}
+    return list(unique.values())[:MOST_FINDINGS]
+
+
+def _rank(result: GroupResult, objection: Finding, failing: Sequence[GroupResult]) -> Rank | None:
+    """Return the rank of an objection; None if wrong values in another group explain it."""
+    wrong = [other for other in failing if other.failed_cases and other.drawn.expected]
+    explained = any(other.objection_to_value is None for other in wrong)
+    if objection.mistake == FORBIDDEN:
+        return Rank.FORBIDDEN
     # A formula that is wrong with given weights is wrong with the module's own weights for the same reason.
-    explained = any(result.failed_cases and result.drawn.expected for result in rest)
-    compares = any(each.failed_cases and each.drawn.expected for each in failing)
-    objections = [
-        ((result.is_measured and compares) or (result.passed_by_chance and explained), result.objection)
-        for result in objected
-        if result.objection is not None
-        and not (explained and result.group.fresh and result.objection.mistake is None)
-    ]
-    measured = [_measured(result) for result in unexplained if result not in verified]
-    findings = sorted(
-        [*objections, *((False, finding) for finding in [*named, *measured])],
-        key=lambda pair: (pair[1].mistake != FORBIDDEN, pair[0], pair[1].mistake is None),
-    )
-    sentences = [finding for _, finding in findings]
-    known = sum(finding.mistake is not None for last, finding in objections if not last)
-    sentences[known:known] = random
-    unique = list({finding.sentence: finding for finding in sentences}.values())
-    return unique[:MOST_FINDINGS]
+    if explained and result.group.fresh and objection.mistake is None:
+        return None
+    by_chance = explained and objection.kind == Cause.RIGHT_BY_CHANCE.kind
+    if by_chance or (result.is_measured and wrong):
+        return Rank.NAMED_LAST if objection.mistake else Rank.LAST
+    return Rank.NAMED_BY_VERIFIER if objection.mistake else Rank.OBJECTION
+
+
+def _constant(exercise: Exercise, results: Sequence[GroupResult]) -> Finding | None:
+    """Return the one finding on an answer that is the same to all calls, and that no objection names."""
+    compared = [result for result in results if result.drawn.expected]
+    calls = sum(len(result.answers) for result in compared)
+    named = any(result.objection and result.objection.mistake for result in results)
+    if named or calls < MANY_CALLS or not _is_always_the_same(exercise, compared):
+        return None
+    first = next(result for result in compared if result.failed_cases)
+    finding = messages.always_the_same(exercise, calls, first.answers[0].value)
+    return replace(finding, evidence=_evidence(first))
+
+
+def _is_open_objection(result: GroupResult) -> bool:
+    """Whether the objection is a verifier's that names no mistake, so that a named one may replace it."""
+    return result.objection_to_value is not None and _is_verified(result)
 
 
 def _is_verified(result: GroupResult) -> bool:
@@ -135,7 +166,7 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: 
     it has parameters that it should not have, such as a bias: then it is not called random.
     """
     return [
-        Finding(
+        replace(
             messages.nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
             evidence=_evidence(result),
         )
@@ -228,18 +259,20 @@ def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
 
 
 def _named(mistake: Mistake, result: GroupResult) -> Finding:
-    # The evidence says what changed arguments cost, so what is measured must not say it again.
-    measured = _measurement(result).removesuffix(_cost(result))
-    return Finding(mistake.message, mistake.name, _evidence(result) + _cost(result), measured)
+    # The evidence says what changed arguments cost, so what is measured does not say it again.
+    evidence = " ".join(filter(None, (_evidence(result), _cost(result))))
+    found = Cause.MISTAKE.found(message=mistake.message)
+    measured = _measurement(result).sentence
+    return replace(found, mistake=mistake.name, evidence=evidence, measured=measured)
 
 
 def _measured(result: GroupResult) -> Finding:
-    return Finding(_measurement(result) + _cost(result), evidence=_evidence(result))
+    return replace(_measurement(result).followed_by(_cost(result)), evidence=_evidence(result))
 
 
-def _measurement(result: GroupResult) -> str:
-    if result.objection is not None and result.objection.sentence:
-        return result.objection.sentence
+def _measurement(result: GroupResult) -> Finding:
+    if result.objection_to_value is not None:
+        return result.objection_to_value
     if _is_always_the_same(result.exercise, [result]):
         return messages.always_the_same(result.exercise, len(result.answers), result.answers[0].value)
     return describe_difference(result, result.failed_cases[0] if result.failed_cases else 0)
@@ -248,7 +281,7 @@ def _measurement(result: GroupResult) -> str:
 def _cost(result: GroupResult) -> str:
     """Return the sentence that says that changed arguments cost this group; else an empty text."""
     one_group = result.fails_for_changes and result.exercise.changed_arguments == "one group"
-    return f" {messages.COSTS_ONE_GROUP.format(result.group.name)}" if one_group else ""
+    return Cause.COSTS_ONE_GROUP.says(group=result.group.name) if one_group else ""
 
 
 def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> bool:

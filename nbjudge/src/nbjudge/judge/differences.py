@@ -6,7 +6,7 @@ The most specific difference comes first: wrong shape, dtype, order, factor, unu
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -15,25 +15,28 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, answers_of, calls_for
 from nbjudge.judge import describe, messages
 from nbjudge.judge.compare import same_gradients, same_value, unreadable_part
-from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver
+from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver, short, usual_cause
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
+from nbjudge.judge.findings import Cause
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.other_cases import other_cases
+from nbjudge.judge.verdict import Finding
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import UnreadableValue
 
+PLURAL = ("scores", "weights", "gradients", "parameters")
 MOST_SECONDS = 2  # of the processor, for the answers to other cases of one case
 MOST_IN_ORDER = 4  # results, of which every order is tried
 MOST_ENTRIES = 5  # of a row that is shown
 
 
-def describe_difference(result: GroupResult, number: int) -> str:
+def describe_difference(result: GroupResult, number: int) -> Finding:
     """Describe how the answer to case `number` differs from the expected one."""
-    return _difference(result, number) + messages.switched(result.answers[number])
+    return _difference(result, number).followed_by(messages.switched(result.answers[number]))
 
 
-def _difference(result: GroupResult, number: int) -> str:
+def _difference(result: GroupResult, number: int) -> Finding:
     exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     if answer.status == "value":  # a group with a verifier comes here only if there is nothing to verify
@@ -42,7 +45,8 @@ def _difference(result: GroupResult, number: int) -> str:
         return messages.wrong_error(exercise, case, answer)
     if answer.status != "value":
         value = expected.value if expected.status == "value" else None
-        return messages.no_value(exercise, answer) + messages.expected_result(exercise, case, answer, value)
+        wanted = messages.expected_result(exercise, case, answer, value)
+        return messages.no_value(exercise, answer).followed_by(wanted)
     if case.refuses is not None:
         return messages.no_error(exercise, case)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
@@ -51,40 +55,42 @@ def _difference(result: GroupResult, number: int) -> str:
         return messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
     if answer.changed:
         return messages.changed_arguments(exercise, receiver(drawn.reference, case), answer.changed)
-    return f"`{exercise.name}` does not behave as the exercise asks."
+    return Cause.BEHAVES_OTHERWISE.found(name=exercise.name)
 
 
 def _expected(drawn: DrawnGroup, number: int) -> Answer:
     return drawn.expected[number] if drawn.expected else Answer("value")
 
 
-def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -> str:
+def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -> Finding:
     exercise = result.exercise
     if exercise.is_variable:
         return _wrong_variable(result, number, exercise.results[0], actual, expected)
     if isinstance(expected, dict) and isinstance(actual, dict):
         return _wrong_side(result, number, actual, expected)
-    several = _are_several(exercise, expected)
+    several, names = _are_several(exercise, expected), exercise.results
     if several and (not isinstance(actual, (list, tuple)) or len(actual) != len(expected)):
-        return messages.wrong_type(f"`{exercise.name}`", actual, f"({', '.join(exercise.results)})")
+        return _wrong_type(f"`{exercise.name}`", actual, f"({', '.join(names)})")
     for order in permutations(range(len(expected))) if several and len(expected) <= MOST_IN_ORDER else ():
         moved = [expected[place] for place in order]
         if list(order) != sorted(order) and same_value(list(actual), moved, exercise.tolerance):
-            return messages.wrong_order(exercise, order)
+            wanted, returned = ", ".join(names), ", ".join(names[place] for place in order)
+            return Cause.ORDER.found(name=exercise.name, returned=returned, wanted=wanted)
     pairs = list(zip(actual, expected, strict=True)) if several else [(actual, expected)]
     agreeing = [
-        name
-        for name, pair in zip(exercise.results, pairs, strict=False)
-        if same_value(*pair, exercise.tolerance)
+        name for name, pair in zip(names, pairs, strict=False) if same_value(*pair, exercise.tolerance)
     ]
     for index in exercise.order_of_computation(len(pairs)):  # the result that went wrong first
-        if same_value(*pairs[index], exercise.tolerance):
-            continue
-        name = exercise.results[index] if index < len(exercise.results) else "result"
-        sentence = next(_measurements(result, number, index, name, *pairs[index]))
-        rest = f" {messages.agreement(agreeing)}" if agreeing else ""
-        return sentence + rest
-    return f"`{exercise.name}` does not return what the exercise asks for."
+        if not same_value(*pairs[index], exercise.tolerance):
+            name = names[index] if index < len(names) else "result"
+            finding = next(_measurements(result, number, index, name, *pairs[index]))
+            return finding.followed_by(_agreement(agreeing) if agreeing else "")
+    return Cause.DIFFERS.found(name=exercise.name)
+
+
+def _agreement(names: Sequence[str]) -> str:
+    agree = "agree" if len(names) > 1 or names[0] in PLURAL else "agrees"
+    return Cause.AGREE.says(names=describe.listed(names), agree=agree)
 
 
 def _are_several(exercise: Exercise, value: Any) -> bool:
@@ -92,23 +98,39 @@ def _are_several(exercise: Exercise, value: Any) -> bool:
     return len(exercise.results) > 1 and isinstance(value, (list, tuple))
 
 
-def _wrong_variable(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
+def _wrong_type(what: str, actual: Any, wanted: str, is_part: bool = False) -> Finding:
+    """Say that a result is of another kind, count or length; `is_part`: it is a part of what is returned."""
+    if actual is None and not is_part:
+        return Cause.NOTHING_RETURNED.found(what=what, wanted=wanted)
+    verb, kind = "is" if is_part else "returns", describe.kind(actual)
+    return Cause.TYPE.found(what=what, is_=verb, kind=kind, wanted=wanted).followed_by(usual_cause(actual))
+
+
+def _missing_or_extra(
+    actual: dict[Any, Any], expected: dict[Any, Any], verbs: Sequence[str], show: Any
+) -> str:
+    """Say which keys are missing and which are too many: “lacks `a` and has `b` too many”."""
+    missing = [show(key) for key in expected if key not in actual]
+    extra = [show(key) for key in actual if key not in expected]
+    parts = [f"{verbs[0]} {describe.listed(missing)}"] if missing else []
+    parts += [f"{verbs[1]} {describe.listed(extra)} too many"] if extra else []
+    return " and ".join(parts)
+
+
+def _wrong_variable(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> Finding:
     """Describe how `name`, a variable or an entry of one, differs: the first entry that does."""
     if actual is None or (
         isinstance(actual, UnreadableValue) and actual.kind.partition("|")[0] == "builtins.ellipsis"
     ):
-        return f"{name} is still {'`...`' if actual else 'None'}: give it a value."
+        return Cause.NOT_GIVEN.found(name=name, value="`...`" if actual else "None")
     keys: list[Any] | range | None = None
     if isinstance(actual, dict) and isinstance(expected, dict):
         keys = list(expected)
-        missing = describe.listed([repr(key) for key in keys if key not in actual])
-        extra = describe.listed([repr(key) for key in actual if key not in expected])
-        parts = [f"lacks {missing}" if missing else "", f"has {extra} too many" if extra else ""]
-        if any(parts):
-            return f"Of its keys, {name} {' and '.join(filter(None, parts))}."
+        if lacks_or_has := _missing_or_extra(actual, expected, ("lacks", "has"), repr):
+            return Cause.KEYS.found(name=name, lacks_or_has=lacks_or_has)
     elif isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
         if len(actual) != len(expected):
-            return messages.wrong_type(name, actual, describe.kind(expected), is_part=True)
+            return _wrong_type(name, actual, describe.kind(expected), is_part=True)
         keys = range(len(expected))
     if keys is not None:
         tolerance = result.exercise.tolerance
@@ -117,7 +139,9 @@ def _wrong_variable(result: GroupResult, number: int, name: str, actual: Any, ex
     return next(_measurements(result, number, 0, name, actual, expected, is_part=True))
 
 
-def _wrong_side(result: GroupResult, number: int, actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
+def _wrong_side(
+    result: GroupResult, number: int, actual: dict[Any, Any], expected: dict[Any, Any]
+) -> Finding:
     """Describe the first entry that differs of a dict, or of several things read from a module."""
     exercise = result.exercise
     for side, right in expected.items():
@@ -127,24 +151,42 @@ def _wrong_side(result: GroupResult, number: int, actual: dict[Any, Any], expect
         if str(side).startswith("result") or (isinstance(entry, dict) and side not in SIDES):
             return _wrong_value(result, number, entry, right)
         if side in SIDES:
-            return messages.wrong_parts(exercise, side, entry, right)
+            return _wrong_parts(exercise, side, entry, right)
         if side not in actual:
-            alike = next((key for key in actual if str(key) == str(side)), None)
-            if alike is not None:
-                is_a = f"is {describe.kind(alike)}, expected {describe.kind(side)}"
-                return f"The key {alike!r} in what `{exercise.name}` gives {is_a}."
-            return f"`{side}` is missing from what `{exercise.name}` gives."
+            return _missing_key(exercise, side, actual)
         if entry is None and result.drawn.cases[number].build is not None:  # the side is a method
-            return messages.wrong_type(f"`{side}`", entry, describe.kind(right))
+            return _wrong_type(f"`{side}`", entry, describe.kind(right))
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
         return next(_measurements(result, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
-    return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
+    return Cause.KEYS_TOO_MANY.found(name=exercise.name, keys=describe.listed(extra))
+
+
+def _missing_key(exercise: Exercise, key: Any, actual: dict[Any, Any]) -> Finding:
+    alike = next((other for other in actual if str(other) == str(key)), None)
+    if alike is None:
+        return Cause.KEY_MISSING.found(key=key, name=exercise.name)
+    kinds = {"kind": describe.kind(alike), "wanted": describe.kind(key)}
+    return Cause.KEY_TYPE.found(key=repr(alike), name=exercise.name, **kinds)
+
+
+def _wrong_parts(exercise: Exercise, side: str, actual: Any, expected: Any) -> Finding:
+    """Say which parameters, buffers or attributes of a module have a wrong name, shape or type."""
+    about = {"side": "entries of the state" if side == "state" else side, "name": exercise.name}
+    if not isinstance(actual, dict) or not isinstance(expected, dict):
+        return Cause.PARTS_ARE.found(**about, actual=short(actual), wanted=short(expected))
+    if lack_or_have := _missing_or_extra(actual, expected, ("lack", "have"), lambda name: f"`{name}`"):
+        return Cause.PARTS_NAMES.found(**about, lack_or_have=lack_or_have)
+    for part, wanted in expected.items():
+        if short(actual[part]) != short(wanted) or actual[part] is None:
+            values = {"actual": short(actual[part]), "wanted": short(wanted)}
+            return Cause.PART_DIFFERS.found(**about, part=part, **values)
+    return Cause.PARTS_VALUES.found(**about)
 
 
 def _measurements(
     result: GroupResult, number: int, index: int, name: str, actual: Any, expected: Any, is_part: bool = False
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Describe how result `index` differs; `is_part`: `name` is only a part of what the answer returns."""
     exercise, kind = result.exercise, kind_of(actual)
     if kind is None or kind is not kind_of(expected):
@@ -153,14 +195,14 @@ def _measurements(
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both):
             if len(actual) != len(expected):
-                yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
+                yield _wrong_type(what, actual, describe.kind(expected), is_part)
             elif any(map(kind_of, expected)) or unreadable_part(actual) is not None:
                 yield _wrong_entry(result, number, name, actual, expected)
         elif type(actual) is not type(expected):
-            yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
+            yield _wrong_type(what, actual, describe.kind(expected), is_part)
         plain = all(isinstance(value, float) for value in both)
-        one, other = describe.told_apart(*both) if plain else map(describe.short, both)
-        yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
+        one, other = describe.told_apart(*both) if plain else map(short, both)
+        yield Cause.VALUE.found(what=what, is_="is" if is_part else "gives", actual=one, wanted=other)
         return
     unused = _unused_arguments(result, number, actual, index, name)
     if isinstance(kind, ArrayKind):
@@ -170,10 +212,11 @@ def _measurements(
         yield from differences(exercise, result.drawn.cases[number], index, name, actual, expected, unused)
     else:
         yield from unused
-        yield from kind.differences(name, actual, expected)
+        for difference in kind.differences(name, actual, expected):
+            yield Cause.TABLE.found(difference=difference)
 
 
-def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
+def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> Finding:
     """Describe the first wrong array in a result that is a list of arrays."""
     place, both = next(
         (place, both)
@@ -184,17 +227,21 @@ def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expec
     return next(_measurements(result, number, beyond, entry, *both, is_part=True))
 
 
-def _unused_arguments(result: GroupResult, number: int, actual: Any, index: int, name: str) -> Iterator[str]:
+def _unused_arguments(
+    result: GroupResult, number: int, actual: Any, index: int, name: str
+) -> Iterator[Finding]:
     """Name the arguments without which the reference gives the student's result: they are not used."""
-    for argument, answer in answers_without_argument(result.drawn, number).items():
-        values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
-        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
-            yield f"{name} is the same as if `{argument}` had not been given: it is not used."
-    for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
-        value = answer.value.get("result") if isinstance(answer.value, dict) else answer.value
+
+    def is_it(value: Any) -> bool:
         values = value if isinstance(value, (list, tuple)) else [value]
-        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
-            yield f"{name} is the same as if {clause}."
+        return index < len(values) and same_value(actual, values[index], result.exercise.tolerance)
+
+    for argument, answer in answers_without_argument(result.drawn, number).items():
+        if is_it(answer.value):
+            yield Cause.UNUSED_ARGUMENT.found(name=name, argument=argument)
+    for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
+        if is_it(answer.value.get("result") if isinstance(answer.value, dict) else answer.value):
+            yield Cause.OTHER_CASE.found(name=name, clause=clause)
 
 
 def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -> list[tuple[str, Answer]]:
@@ -245,7 +292,7 @@ def describe_evidence(result: GroupResult, number: int) -> str:
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     if exercise.is_variable:
         own = _shown(answer.value, expected.value)
-        return f"Your {exercise.results[0]}{own}." if own else f"Yours is {describe.short(answer.value)}."
+        return f"Your {exercise.results[0]}{own}." if own else f"Yours is {short(answer.value)}."
     call = f"Called with {describe_call(own_case(drawn.reference, case))}"
     if case.refuses is not None:
         return f"{call}: no error is raised."
@@ -260,7 +307,7 @@ def describe_evidence(result: GroupResult, number: int) -> str:
         shown = [f"your {side}: {describe.plain_text(value)}" for side, value in actual.items()]
         if len(shown) > describe.MOST_NAMES:
             shown = [*shown[: describe.MOST_NAMES], f"and {len(shown) - describe.MOST_NAMES} more"]
-    return f"{call}: {'; '.join(shown or [f'yours is {describe.short(actual)}'])}."
+    return f"{call}: {'; '.join(shown or [f'yours is {short(actual)}'])}."
 
 
 def _differing_sides(exercise: Exercise, actual: Any, expected: Any) -> Any:
@@ -290,7 +337,7 @@ def _shown(actual: Any, expected: Any) -> str:
     """Show a result: a number, or the first row of an array that differs; otherwise an empty text."""
     owner = kind_of(actual)
     if not isinstance(owner, ArrayKind):
-        return f": {describe.short(actual)}" if owner is not None or isinstance(actual, float) else ""
+        return f": {short(actual)}" if owner is not None or isinstance(actual, float) else ""
     if 0 in actual.shape:
         return ""
     # NumPy is imported only if there is an array.

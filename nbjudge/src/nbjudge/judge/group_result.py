@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -18,14 +18,11 @@ from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
 from nbjudge.calls import Answer, answers_of
 from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.findings import Cause
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.probe.watching import ANOTHER_THREAD
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack
-
-UNCOUNTED = (
-    "hands its work to another thread, where memory and products are not counted: compute it without threads."
-)
 
 
 def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Finding | None:
@@ -33,12 +30,10 @@ def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Findin
     ran = frozenset[str]().union(*(answer.ran for answer in answers))
     forbidden = forbidden_step(exercise.not_allowed, ran)
     if forbidden is not None:
-        step, name = forbidden
-        sentence = (
-            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write."
-        )
-        return Finding(sentence, mistake=FORBIDDEN)
-    return Finding(f"`{exercise.name}` {UNCOUNTED}") if ANOTHER_THREAD in ran else None
+        step, call = forbidden
+        found = Cause.NOT_ALLOWED.found(name=exercise.name, step=step.called, call=call)
+        return replace(found, mistake=FORBIDDEN)
+    return Cause.OTHER_THREAD.found(name=exercise.name) if ANOTHER_THREAD in ran else None
 
 
 def forbidden_step(steps: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:
@@ -68,18 +63,12 @@ def compare_on_own_weights(exercise: Exercise, drawn: DrawnGroup, values: list[A
     for index, value in enumerate(values):
         state = value.get("state") if isinstance(value, dict) else None
         if not isinstance(state, dict):
-            return Finding(f"The weights of `{exercise.name}` cannot be read from its state_dict.")
+            return Cause.NO_WEIGHTS.found(name=exercise.name)
         expected = _result(drawn, index, _own_weights(drawn, index, state))
         if expected.status != "value":
-            return Finding(
-                f"The weights that `{exercise.name}` draws for itself are not those it is asked to have."
-            )
+            return Cause.OTHER_WEIGHTS.found(name=exercise.name)
         if not same_value(value.get("result"), expected.value, exercise.tolerance):
-            return Finding(
-                f"On the weights that `{exercise.name}` draws for itself it gives other numbers than the "
-                "formula on the weights in its `state_dict()`: they are not what it computes with. Make each "
-                "layer once, in `__init__`, and use it as it is in `forward`."
-            )
+            return Cause.UNUSED_WEIGHTS.found(name=exercise.name)
     return None
 
 
@@ -143,7 +132,6 @@ class GroupResult:
     changed_cases: tuple[int, ...] = ()  # indices of the cases in which arguments are changed
     change_in_retest: Finding | None = None  # arguments are changed, but only in the retest
     fails_for_changes: bool = False  # whether the group is lost because arguments are changed
-    passed_by_chance: bool = False  # whether the objection is that only the first numbers came out right
     is_nondeterministic: bool = False  # whether the same call, made twice, gave two results
 
     @property
@@ -158,6 +146,12 @@ class GroupResult:
     @property
     def passed(self) -> bool:
         return self.objection is None and not self.failed_cases
+
+    @property
+    def objection_to_value(self) -> Finding | None:
+        """The objection, unless it is that there is no value, which the comparison says better."""
+        has_none = self.objection is None or self.objection.kind == Cause.NOTHING_TO_VERIFY.kind
+        return None if has_none else self.objection
 
     @property
     def is_measured(self) -> bool:
@@ -252,16 +246,17 @@ def _verifier_finding(exercise: Exercise, drawn: DrawnGroup, answers: list[Answe
     if drawn.group.verify is None and not drawn.group.fresh:
         return None
     if _cases_without_value(drawn, answers):
-        return Finding("")  # the measurement says why
+        return Cause.NOTHING_TO_VERIFY.found()
     values = [
         answer.value if case.measure is None else answer.measured
         for case, answer in zip(drawn.cases, answers, strict=True)
     ]
     if drawn.group.verify is None:
         return compare_on_own_weights(exercise, drawn, values)
-    sentence = run_verifier(drawn.group, drawn.cases, values)
-    if sentence is None:
+    told = run_verifier(drawn.group, drawn.cases, values)
+    if told is None:
         return None
-    sentence = sentence or f"`{exercise.name}` does not return what the exercise asks for."
-    messages = {mistake.name: mistake.message for mistake in exercise.mistakes}
-    return Finding(messages[sentence], mistake=sentence) if sentence in messages else Finding(sentence)
+    for mistake in exercise.mistakes:
+        if mistake.name == told:
+            return replace(Cause.MISTAKE.found(message=mistake.message), mistake=mistake.name)
+    return Cause.VERIFIER.found(objection=told) if told else Cause.DIFFERS.found(name=exercise.name)

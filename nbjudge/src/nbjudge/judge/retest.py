@@ -21,6 +21,7 @@ from nbjudge.judge import messages
 from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups
+from nbjudge.judge.findings import Cause
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.probe.building import BUILDERS
@@ -235,27 +236,38 @@ def _shorter(value: Any) -> Any:
 def _compare_retest(retest: Retest, answers: Sequence[Answer], all_passed: bool) -> GroupResult:
     """Return the result with an objection if an answer is wrong; if other groups failed, it may be chance."""
     result, exercise = retest.result, retest.result.exercise
-    fewest = min(map(_count_arguments, result.drawn.calls))
     for call, answer, expected in zip(retest.calls, answers, retest.expected, strict=True):
-        answer, by_object = answer.without_allowed_changes(expected), bool(call["before"])
+        answer = answer.without_allowed_changes(expected)
         right = answer.status == "value" and same_value(answer.value, expected.value, exercise.tolerance)
-        if not right and all_passed and _count_arguments(call) < fewest:  # no first call has this form
-            return replace(result, objection=Finding(messages.wrong_without_optional(exercise, answer)))
-        if answer.status != "value":
-            sentence = messages.stops_in_retest(exercise, answer)
-            return replace(result, objection=Finding(sentence))
-        if answer.changed and not result.changed_cases:
-            change = Finding(messages.changes_in_retest(exercise, by_object))
+        if answer.status == "value" and answer.changed and not result.changed_cases:
+            change = _changes_in_retest(exercise, call)
             result = replace(result, change_in_retest=change)
             if exercise.changed_arguments == "all groups":
                 return replace(result, objection=change)
-        if right:
-            continue
-        if all_passed or _is_earlier_value(exercise, answer, result.answers):
-            return replace(result, objection=Finding(messages.keeps_state(exercise, by_object)))
-        sentence = messages.right_by_chance(exercise, result.group.name)
-        return replace(result, objection=Finding(sentence), passed_by_chance=True)
+        if not right:
+            return replace(result, objection=_objection(result, call, answer, all_passed))
     return result
+
+
+def _changes_in_retest(exercise: Exercise, call: Call) -> Finding:
+    what = "an object of it was called" if call["before"] else "it was called"
+    return Cause.CHANGES_IN_RETEST.found(name=exercise.name, what=what)
+
+
+def _objection(result: GroupResult, call: Call, answer: Answer, all_passed: bool) -> Finding:
+    """Say why a later call of an answer that passed its first ones gives something wrong."""
+    exercise = result.exercise
+    fewest = min(map(_count_arguments, result.drawn.calls))
+    if all_passed and _count_arguments(call) < fewest:  # no first call has this form
+        stops = answer.status == "raised"
+        what = f"stops with {answer.error}" if stops else "gives something else"
+        return Cause.WRONG_WITHOUT_OPTIONAL.found(name=exercise.name, what=what)
+    if answer.status != "value":
+        return Cause.STOPS_IN_RETEST.found(why=messages.no_value(exercise, answer).sentence)
+    if all_passed or _is_earlier_value(exercise, answer, result.answers):
+        what = "an object of it is called" if call["before"] else "it is called"
+        return Cause.KEEPS_STATE.found(name=exercise.name, what=what)
+    return Cause.RIGHT_BY_CHANCE.found(group=result.group.name, name=exercise.name)
 
 
 def _count_arguments(call: Call) -> int:

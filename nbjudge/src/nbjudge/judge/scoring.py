@@ -2,15 +2,15 @@
 
 Student code never runs in this process, and the kernel that runs it knows nothing of this module.
 
-The scoring rule, `score_groups`, decides which case groups earn their points. Some groups can pass without
-any work, for example one that only checks that a bad shape raises `ValueError`. Their points are withheld
-until a group passes whose expected values must be computed (`drawn_group.requires_computation`). An answer
-that changes its arguments may cost a group, see `Exercise.changed_arguments`.
+The scoring rule, `withheld_because`, decides which case groups earn their points. Some groups can pass
+without any work, for example one that only checks that a bad shape raises `ValueError`. Their points are
+withheld until a group passes whose expected values must be computed (`drawn_group.requires_computation`).
+An answer that changes its arguments may cost a group, see `Exercise.changed_arguments`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from nbjudge.judge import describe, messages
 from nbjudge.judge.describe import receiver
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups, draw_groups
+from nbjudge.judge.findings import Cause
 from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
@@ -77,11 +78,13 @@ def judge_groups(
     answered = call_groups(exercise, [group.calls for group in groups], call_answer)
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
     results = retest(exercise, results, call_answer)
-    results, scores = fail_one_group(exercise, results, score_groups(results))
+    reasons = [withheld_because(result, results) for result in results]
+    results = fail_one_group(exercise, results, reasons)
+    scores = tuple(map(_score, results, reasons))
     findings = [] if all(score.is_earned for score in scores) else _diagnose(exercise, results)
     if not any(finding.mistake for finding in findings):
-        findings = [*findings, *remark_on_changes(exercise, results)]
-    findings += withheld_findings(scores)
+        findings += remark_on_changes(exercise, results)
+    findings += _withheld_findings(results, reasons)
     return Judgement(Verdict(exercise.name, seed, scores, tuple(findings)), tuple(results))
 
 
@@ -90,102 +93,83 @@ def _diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     try:
         return diagnose(exercise, results)
     except Exception:
-        return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]
+        return [Cause.UNDESCRIBED.found(name=exercise.name)]
 
 
-WITHHELD_UNTIL_ONE = "these points count once at least one group passes whose values must be computed"
-WITHHELD_UNTIL_ALL = (
-    "the weights it draws are almost zero, so wrong formulas pass as well: "
-    "these points count once all groups pass whose values must be computed"
-)
-
-
-def score_groups(results: Sequence[GroupResult]) -> tuple[GroupVerdict, ...]:
-    """Decide which groups earn their points.
+def withheld_because(result: GroupResult, results: Sequence[GroupResult]) -> Cause | None:
+    """Return why a group that passes earns no points; None if it earns them, or fails.
 
     Parameters
     ----------
-    results
-        One result per group, in the order of the exercise.
-
-    Returns
-    -------
-    tuple of GroupVerdict
-        In the same order. A group whose points are withheld did not earn them; its `note` holds the reason
-        as a sentence for the student.
+    result, results
+        One of the groups, and all groups of the exercise.
     """
-    computed = [result for result in results if result.drawn.requires_computation]
-    computed = computed or [
-        result for result in results if not result.only_raises and not result.group.withhold_points
+    computed = [other for other in results if other.drawn.requires_computation] or [
+        other for other in results if not other.only_raises and not other.group.withhold_points
     ]
-    any_passed = any(result.passed for result in computed)
-    all_passed = all(result.passed for result in computed)
-    scores = []
-    for result in results:
-        withheld = ""
-        if result.passed and result not in computed:
-            if not any_passed:
-                withheld = WITHHELD_UNTIL_ONE
-            elif not all_passed and result.weights_too_small:
-                withheld = WITHHELD_UNTIL_ALL
-        earned = result.passed and not withheld
-        scores.append(GroupVerdict(result.group.name, result.group.points, earned, withheld))
-    return tuple(scores)
+    if not result.passed or result in computed:
+        return None
+    if not any(other.passed for other in computed):
+        return Cause.WITHHELD_UNTIL_ONE
+    if not all(other.passed for other in computed) and result.weights_too_small:
+        return Cause.WITHHELD_UNTIL_ALL
+    return None
 
 
-def withheld_findings(scores: Sequence[GroupVerdict]) -> list[Finding]:
+def _score(result: GroupResult, reason: Cause | None) -> GroupVerdict:
+    note = reason.says() if reason else ""
+    return GroupVerdict(result.group.name, result.group.points, result.passed and not reason, note)
+
+
+def _withheld_findings(results: Sequence[GroupResult], reasons: Sequence[Cause | None]) -> Iterator[Finding]:
     """Say which groups pass and have their points withheld, and why."""
-    findings = []
-    for reason in (WITHHELD_UNTIL_ONE, WITHHELD_UNTIL_ALL):
-        names = [f"“{score.name}”" for score in scores if score.note == reason]
+    for reason in (Cause.WITHHELD_UNTIL_ONE, Cause.WITHHELD_UNTIL_ALL):
+        names = [
+            f"“{result.group.name}”" for result, why in zip(results, reasons, strict=True) if why is reason
+        ]
         if names:
-            findings.append(Finding(f"Right so far: {describe.listed(names)}; {reason}."))
-    return findings
+            yield Cause.WITHHELD.found(groups=describe.listed(names), reason=reason.says())
 
 
 def fail_one_group(
-    exercise: Exercise, results: Sequence[GroupResult], scores: Sequence[GroupVerdict]
-) -> tuple[list[GroupResult], tuple[GroupVerdict, ...]]:
+    exercise: Exercise, results: Sequence[GroupResult], reasons: Sequence[Cause | None]
+) -> list[GroupResult]:
     """Fail one group if the setting is "one group" and arguments are changed.
 
     Parameters
     ----------
     exercise
         The exercise with its setting.
-    results, scores
-        One of each per group, in the order of the exercise.
+    results, reasons
+        Each group's result, and why its points are withheld.
 
     Returns
     -------
-    tuple
-        The results and scores. With the setting "one group" the first group fails that would earn its
-        points and changes an argument, in the retest or before.
+    list of GroupResult
+        The results. With the setting "one group" the first group fails that would earn its points and
+        changes an argument, in the retest or before.
     """
-    results, scores = list(results), list(scores)
-    if exercise.changed_arguments == "one group":
-        for index, (result, score) in enumerate(zip(results, scores, strict=True)):
-            in_retest = result.change_in_retest
-            if score.is_earned and (result.changed_cases or in_retest is not None):
-                objection = None
-                if in_retest is not None and not result.changed_cases:
-                    cost = messages.COSTS_ONE_GROUP.format(result.group.name)
-                    objection = Finding(f"{in_retest.sentence} {cost}")
-                results[index] = replace(result, fails_for_changes=True, objection=objection)
-                scores[index] = replace(score, is_earned=False)
-                break
-    return results, tuple(scores)
+    results = list(results)
+    for index, (result, reason) in enumerate(zip(results, reasons, strict=True)):
+        in_retest = result.change_in_retest
+        changes = bool(result.changed_cases) or in_retest is not None
+        if exercise.changed_arguments == "one group" and result.passed and reason is None and changes:
+            objection = None if result.changed_cases else in_retest
+            results[index] = replace(result, fails_for_changes=True, objection=objection)
+            break
+    return results
 
 
 def remark_on_changes(exercise: Exercise, results: Sequence[GroupResult]) -> list[Finding]:
     """Return a finding on changed arguments that cost no group; none if a group failed for them."""
     if any(result.fails_for_changes for result in results):
         return []
-    costs = "" if exercise.changed_arguments == "one group" else f" {messages.COSTS_NOTHING}"
+    costs = "" if exercise.changed_arguments == "one group" else Cause.COSTS_NOTHING.says()
     for result in results:
         if result.changed_cases:
             index = result.changed_cases[0]
             function = receiver(result.drawn.reference, result.drawn.cases[index])
-            sentence = messages.changed_arguments(exercise, function, result.answers[index].changed)
-            return [Finding(sentence + costs)]
+            found = messages.changed_arguments(exercise, function, result.answers[index].changed)
+            return [found.followed_by(costs)]
     in_retest = (result.change_in_retest for result in results if result.change_in_retest is not None)
-    return [Finding(finding.sentence + costs) for finding in in_retest][:1]
+    return [finding.followed_by(costs) for finding in in_retest][:1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 import msgspec
@@ -19,19 +19,32 @@ class Finding:
     """One thing that is wrong: a sentence, the named mistake behind it, and the student's own numbers.
 
     `measured` is the sentence that would be shown if the mistake had no name, for learners who want to find
-    the mistake by themselves. It is not recorded.
+    the mistake by themselves. `kind` is the cause (`nbjudge.judge.findings.Cause`), and `facts` hold what is
+    said of it. `measured` and `facts` are not recorded, and records from before have no `kind`.
     """
 
     sentence: str
     mistake: str | None = None
     evidence: str = ""
     measured: str = ""
+    kind: str = ""
+    facts: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for name in ("sentence", "evidence", "measured"):
             text: str = getattr(self, name)
             if len(text) > LONGEST_SENTENCE:
                 object.__setattr__(self, name, f"{text[:LONGEST_SENTENCE]} …")
+
+    @property
+    def identity(self) -> tuple[str | None, ...]:
+        """The cause and what is said of it: findings with the same are shown once."""
+        return (self.kind, self.mistake, *self.facts)
+
+    def followed_by(self, *sentences: str) -> Finding:
+        """Return the finding with more sentences behind its own; empty ones are left out."""
+        further = tuple(filter(None, sentences))
+        return replace(self, sentence=" ".join([self.sentence, *further]), facts=(*self.facts, *further))
 
 
 @dataclass(frozen=True)
@@ -92,5 +105,5 @@ class Verdict:
         """Return the verdict as JSON data for the record, with the points for other programs."""
         data = asdict(self) | {"points": self.points, "max_points": self.max_points}
         for finding in data["findings"]:
-            del finding["measured"]
+            del finding["measured"], finding["facts"]
         return data

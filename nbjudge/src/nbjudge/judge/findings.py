@@ -1,0 +1,184 @@
+"""The causes of findings: each has a kind, by which code decides, and one sentence, which people read."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from nbjudge.judge.verdict import Finding
+
+
+class Cause(Enum):
+    """One cause of a finding, or of a sentence behind another one: the value is the sentence."""
+
+    # The checks' own sentences.
+    MISTAKE = "{message}"
+    VERIFIER = "{objection}"
+    MEASURED_BY_COURSE = "{measurement}"
+    TABLE = "{difference}"
+
+    # Nothing to compare.
+    NOTHING_TO_VERIFY = ""  # another cause says why
+    NOT_WRITTEN = "`{name}` is not written yet."
+    CELL_STOPS = "There is no `{name}`: its cell stops with {error}{text}."
+    NAME_TAKEN = "`{name}` is {what} now: a line gives the function's name to a result. Take another name."
+    NAME_MISSPELT = "There is no `{name}`, and there is `{near}`: write the name as the exercise does."
+    CELL_KEEPS_NO_NAMES = (
+        "There is no `{name}`: its cell begins with `{line}`, which keeps no names. Remove it."
+    )
+    NOT_DEFINED = "There is no `{name}`: the cell that defines it did not run, or defines another name."
+    TIMED_OUT = (
+        "`{name}` did not answer in time: look for a loop that never ends, a very large tensor, much "
+        "printing, or `torch.compile`."
+    )
+    DIED = "The kernel died while `{name}` ran, so there is no answer to judge."
+    UNREADABLE_ANSWER = "`{name}` sent back something that cannot be read: {message}."
+    WRONG_PARAMETERS = "The parameters of `{name}` are not those the exercise names ({message})."
+    STOPS = "`{name}` stops with {error}{where}{text}."
+    NOT_GIVEN = "{name} is still {value}: give it a value."
+    WITHOUT_INPUT = "`input()` cannot be answered while a notebook is graded: remove it."
+    WITHOUT_DEBUGGER = "A debugger cannot be used while an answer is checked: remove it (`pdb.set_trace()`)."
+    WANTED_RESULT = "Called with {call}, it must return {wanted}."
+
+    # Errors that are asked for.
+    NO_ERROR = (
+        "`{name}` returns an answer for {call}, which cannot work: raise a ValueError with a sentence that "
+        "holds {numbers}."
+    )
+    WRONG_ERROR = (
+        "`{name}` stops with {error} for {call}: raise a ValueError instead, with a sentence that holds "
+        "{numbers}."
+    )
+    WRONG_ERROR_MESSAGE = "The ValueError of `{name}` says “{message}”: its sentence has to hold {numbers}."
+
+    # Work that is not allowed, or that cannot be seen.
+    NOT_ALLOWED = "`{name}` runs {step} (`{call}`), and this is the step you are asked to write."
+    OTHER_THREAD = (
+        "`{name}` hands its work to another thread, where memory and products are not counted: compute it "
+        "without threads."
+    )
+
+    # What the weights of a module's own show.
+    NO_WEIGHTS = "The weights of `{name}` cannot be read from its state_dict."
+    OTHER_WEIGHTS = "The weights that `{name}` draws for itself are not those it is asked to have."
+    UNUSED_WEIGHTS = (
+        "On the weights that `{name}` draws for itself it gives other numbers than the formula on the "
+        "weights in its `state_dict()`: they are not what it computes with. Make each layer once, in "
+        "`__init__`, and use it as it is in `forward`."
+    )
+
+    # Several calls.
+    RANDOM = (
+        "`{name}` gives two results for one and the same call: something in it is random, or kept from one "
+        "call to the next."
+    )
+    ALWAYS_THE_SAME = (
+        "`{name}` gives the same answer to {calls} calls whose right answers differ. Check that it uses its "
+        "arguments{decides}."
+    )
+    KEEPS_STATE = (
+        "`{name}` gives what is right when {what} once, and something else when {what} again with other "
+        "numbers: it keeps something of an earlier call."
+    )
+    WRONG_WITHOUT_OPTIONAL = (
+        "`{name}` gives what is right with the arguments of its first call, and {what} when it is called "
+        "again without the optional ones: either it keeps something of an earlier call, or it is wrong "
+        "without them."
+    )
+    RIGHT_BY_CHANCE = (
+        "“{group}” is right on the first inputs only by chance: on those of a second call `{name}` gives a "
+        "wrong result."
+    )
+    STOPS_IN_RETEST = "Right in the first calls; called again with other values: {why}"
+    CHANGES_IN_RETEST = "`{name}` leaves its input alone at first, and changes it after {what} before."
+    CHANGES_INPUT = "`{name}` changes its input {arguments}: work on a copy and leave the caller's alone."
+    CHANGES_PARTS = "`{name}` changes {parts}: leave what belongs to the caller as it was."
+    COSTS_ONE_GROUP = "The values are right; changed arguments cost one group of cases, “{group}”."
+    COSTS_NOTHING = "This is a remark and costs no points."
+    SWITCHED = "A cell has called {calls}, which holds for this answer, too: remove it."
+    WITHHELD_UNTIL_ONE = "these points count once at least one group passes whose values must be computed"
+    WITHHELD_UNTIL_ALL = (
+        "the weights it draws are almost zero, so wrong formulas pass as well: these points count once all "
+        "groups pass whose values must be computed"
+    )
+    WITHHELD = "Right so far: {groups}; {reason}."
+
+    # Gradients.
+    BACKWARD_STOPS = "The values agree, but the backward pass stops: {message}."
+    NO_GRADIENT = "The values agree, but no gradient reaches `{argument}`{why}."
+    GRADIENT_NAN = (
+        "The values agree, but the gradient of `{argument}` is NaN: a value that was cleaned up afterwards "
+        "was NaN on the way."
+    )
+    GRADIENT_DIFFERS = "The values agree, but the gradient of `{argument}` differs from that of the formula."
+    GRADIENTS_DIFFER = "The values agree, but their gradients differ from those of the formula."
+
+    # Values of another form.
+    NOTHING_RETURNED = "{what} returns nothing, expected {wanted}. Is the `return` line missing?"
+    TYPE = "{what} {is_} {kind}, expected {wanted}."
+    ORDER = "`{name}` returns ({returned}), expected ({wanted}), in this order."
+    AGREE = "The {names} {agree}."
+    KEYS = "Of its keys, {name} {lacks_or_has}."
+    KEY_TYPE = "The key {key} in what `{name}` gives is {kind}, expected {wanted}."
+    KEY_MISSING = "`{key}` is missing from what `{name}` gives."
+    KEYS_TOO_MANY = "`{name}` gives {keys} besides what the exercise asks for."
+    PARTS_ARE = "The {side} of `{name}` are {actual}, expected {wanted}."
+    PARTS_NAMES = "The {side} of `{name}` {lack_or_have}."
+    PARTS_VALUES = "The {side} of `{name}` hold other numbers than they should."
+    PART_DIFFERS = "Of the {side} of `{name}`, `{part}` is {actual}, not {wanted}."
+    VALUE = "{what} {is_} {actual}, and {wanted} is right."
+    UNUSED_ARGUMENT = "{name} is the same as if `{argument}` had not been given: it is not used."
+    OTHER_CASE = "{name} is the same as if {clause}."
+    DIFFERS = "`{name}` does not return what the exercise asks for."
+    BEHAVES_OTHERWISE = "`{name}` does not behave as the exercise asks."
+    UNDESCRIBED = "`{name}` does not give what the exercise asks for."
+
+    # Arrays.
+    SHAPE = "{name} has shape {actual}, expected {wanted}{axes}."
+    SHAPE_TRANSPOSED = (
+        "{name} has shape {actual}, expected {wanted}{axes}. The last two axes have changed places."
+    )
+    DTYPE = "{name} has dtype {actual}, expected {wanted}."
+    NOT_FINITE = "{name} is {what} in {where} ({count} of {size} numbers)."
+    TRANSPOSED = "{name} is transposed: the last two axes have changed places."
+    NARROWER_DTYPE = (
+        "Every number in {name} is right to the rounding of {dtype}, and one that {dtype} can hold: "
+        "something is computed in {dtype}. Keep the dtype of what goes in."
+    )
+    FACTOR = "Every number in {name} is {factor} times what it should be{size}."
+    ARRANGEMENT = (
+        "{name} has right numbers at wrong positions of {axis}: position {place} holds what belongs at "
+        "{other}."
+    )
+    AN_ARGUMENT = "{name} is the {argument} that went in, unchanged."
+    ARGUMENT_ADDED = "{name} is too much by the {argument} that went in: it was added to what is right."
+    ARGUMENT_SUBTRACTED = (
+        "{name} is too little by the {argument} that went in: it was subtracted, or not added."
+    )
+    DIFFERENCE = "Every number in {name} is {amount} {more} than it should be."
+    POSITIONS = "{name} agrees except at {where}: at {position} yours is {actual}, and {wanted} is right."
+    FACTOR_OF_ROWS = (
+        "{name} is right along {axis} up to a factor, which differs from row to row: one is {factor}. Look "
+        "at what the numbers are divided by or multiplied with."
+    )
+    NUMBERS = (
+        "{name} has the right shape but other numbers: at {position} yours is {actual}, and {wanted} is "
+        "right."
+    )
+    CLOSE = (
+        "They come close: the furthest differ by {furthest}, and {atol} and {rtol} of a number are accepted."
+    )
+    HALF_PRECISION = "That is the size of float16's rounding: is something computed in half precision?"
+
+    @property
+    def kind(self) -> str:
+        """The name of the cause in a finding and in records."""
+        return self.name.lower()
+
+    def says(self, **facts: Any) -> str:
+        """Return the sentence."""
+        return self.value.format(**facts)
+
+    def found(self, **facts: Any) -> Finding:
+        """Return a finding with this cause; equal facts make equal findings."""
+        return Finding(self.says(**facts), kind=self.kind, facts=tuple(map(str, facts.values())))

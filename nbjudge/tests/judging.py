@@ -1,0 +1,34 @@
+"""Judging an answer in a test: in this process, or by way of text as a kernel is asked."""
+
+from __future__ import annotations
+
+from nbjudge.calls import caller_of, read_reply
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.kernel.protocol import request
+from nbjudge.probe import respond
+from nbjudge.values.packing import unpack
+
+
+def judged(exercise, reference, answer, seed=3):
+    """The verdict on an answer that is called in this process."""
+    return judge_exercise(exercise, reference, caller_of(answer), seed)
+
+
+def as_text(names):
+    """Return what calls an answer by its name among `names`, by packed text as in a kernel."""
+
+    def call(name, calls, watched_calls):
+        text = request(name, calls, watched_calls)
+        return read_reply(unpack(respond.respond(text, names)), len(calls))
+
+    return call
+
+
+def judged_as_text(exercise, reference, answer, seed=3):
+    """The verdict on an answer that is called by way of text."""
+    return judge_exercise(exercise, reference, as_text({exercise.name: answer}), seed)
+
+
+def kinds(verdict):
+    """The causes of a verdict's findings."""
+    return [finding.kind for finding in verdict.findings]
