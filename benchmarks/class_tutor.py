@@ -27,7 +27,6 @@ import torch
 import typer
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.course.course import find_course
 from nbjudge.kernel import protocol
 from nbjudge.tutor.learner.answering import respond
@@ -40,6 +39,7 @@ from nbjudge.tutor.messages import (
     decode_reply,
     encode,
 )
+from nbjudge.tutor.signatures import Keys, authorization
 
 KEYS = Keys("the service's token")
 ROOT = Path(__file__).resolve().parents[1]
@@ -216,7 +216,7 @@ async def _serve() -> None:
     from tornado.httpserver import HTTPServer
     from tornado.netutil import bind_sockets
 
-    from nbjudge.classroom.check_events import CheckEvents
+    from nbjudge.classroom.board import CheckEvents
     from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
     from nbjudge.classroom.service import application, warm_up
     from nbjudge.classroom.tutors import ClassTutors

@@ -21,8 +21,8 @@ import psutil
 from ports import free_ports
 from waiting import wait_until_it_answers
 
-from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.tutor.messages import decode_reply
+from nbjudge.tutor.signatures import Keys, authorization
 
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`

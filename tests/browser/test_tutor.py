@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 SCALING = "02_scaling/scaling.ipynb"
-MASK = "03_mask/mask.ipynb"
 START = "00_start_here/start_here.ipynb"
 
 
@@ -98,29 +97,6 @@ def test_the_panel_reads_well_in_the_dark(start_lab, page, picture):
     light = "element => Number(getComputedStyle(element).color.match(/\\d+/)[0])"
     assert panel.evaluate(light) > 180
     picture(panel, "tutor-dark")
-
-
-@pytest.mark.timeout(600)
-def test_the_whole_lesson_is_on_one_page_when_it_is_solved(start_lab, page, picture):
-    lab = start_lab()
-    answers = answers_of(MASK)
-    write_answers(lab.folder / MASK, {name: text for name, text in answers.items() if name != "causal_mask"})
-    lesson = LessonPage(page, lab, MASK)
-    tried = [name for name in answers if name != "causal_mask"]
-    for cell_id in ("setup", *(cell for name in tried for cell in (name, f"check-{name.replace('_', '-')}"))):
-        run_cell(lesson, cell_id)
-    run_cell(lesson, "one-page")
-    shown = lesson.show("one-page").locator(".jp-OutputArea")
-    expect(shown).to_contain_text("3 of 4 are. Still open: causal_mask.")
-
-    lesson.write("causal_mask", answers["causal_mask"])
-    for cell_id in ("causal_mask", "check-causal-mask", "one-page"):
-        run_cell(lesson, cell_id)
-    expect(shown.locator("pre")).to_contain_text(
-        "def masked_attention(query, key=None, value=None, mask=None):"
-    )
-    expect(shown.locator("pre span").first).to_be_visible()  # it is coloured
-    picture(shown, "one-page")
 
 
 @pytest.mark.timeout(600)

@@ -44,8 +44,8 @@ def taught(once) -> tuple[Course, Path]:
         make_school(root)
         with (root / "nbgrader_config.py").open("a") as config:
             config.write(f"c.Tutor.levels = {{{FOLDER!r}: 'measured'}}\n")
-        for made in (root / "dist").iterdir():
-            made.unlink()
+        for earlier in (root / "dist").iterdir():
+            earlier.unlink()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
             patch.setattr(sys, "argv", ["attention-lab", "bundle", "--tutor", "full"])

@@ -14,10 +14,9 @@ from urllib.request import Request, urlopen
 
 from tornado.netutil import bind_sockets
 
-from nbjudge.classroom.check_events import CheckEvents
+from nbjudge.classroom.board import CheckEvents
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import BoundedServer, application
-from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.kernel import protocol
@@ -25,6 +24,7 @@ from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.messages import CallRequest, Notice, Reply, decode_reply
+from nbjudge.tutor.signatures import Keys, authorization
 
 COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"

@@ -10,15 +10,14 @@ import torch
 from classroom_lab import PREFIX, classroom_of
 
 from nbjudge.classroom import service as class_service
-from nbjudge.classroom import signatures
-from nbjudge.classroom.check_events import CheckEvent, CheckEvents
+from nbjudge.classroom.board import CheckEvent, CheckEvents
 from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import LARGEST_BODY
 from nbjudge.classroom.service import refusal
-from nbjudge.classroom.signatures import SECONDS, Keys
-from nbjudge.tutor import conversation, messages
+from nbjudge.tutor import conversation, messages, signatures
 from nbjudge.tutor.conversation import Conversation
 from nbjudge.tutor.messages import CallRequest, Notice
+from nbjudge.tutor.signatures import SECONDS, Keys
 
 pytestmark = pytest.mark.integration
 

@@ -16,16 +16,11 @@ def test_the_value_is_sent_back():
     assert answer(lambda: "ab").text == "ab"
 
 
-def test_what_never_ends_is_interrupted():
+@pytest.mark.parametrize("answer_to", [lambda: [None for _ in iter(int, 1)], lambda: time.sleep(60)])
+def test_an_endless_answer_is_interrupted(answer_to):
     began = time.monotonic()
-    done = answer(lambda: [None for _ in iter(int, 1)], seconds=0.3)
+    done = answer(answer_to, seconds=0.3)
     assert (done.text, done.lost) == (None, "timeout")
-    assert time.monotonic() - began < 5
-
-
-def test_what_sleeps_is_interrupted_too():
-    began = time.monotonic()
-    assert answer(lambda: time.sleep(60), seconds=0.3).lost == "timeout"
     assert time.monotonic() - began < 10
 
 

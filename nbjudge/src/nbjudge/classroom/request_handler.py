@@ -19,12 +19,12 @@ from tornado.web import RequestHandler, stream_request_body
 
 from nbjudge.classroom import limits
 from nbjudge.classroom.board import board
-from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.tutor import messages
 from nbjudge.tutor.messages import Notice, Reply
+from nbjudge.tutor.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 
 log = logging.getLogger("nbjudge.classroom")
 

@@ -26,11 +26,10 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.iostream import IOStream
 from tornado.web import Application, RequestHandler, stream_request_body
 
+from nbjudge.classroom.board import CheckEvents
 from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
-from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState, TutorRequestHandler
-from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course
@@ -41,6 +40,7 @@ from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import REQUESTS
+from nbjudge.tutor.signatures import Keys
 
 CHECK_EVENTS_FILE = Path(".classroom") / "check_events.jsonl"  # in the course's folder
 NO_HUB = (

@@ -8,8 +8,7 @@ from functools import partial
 
 import msgspec
 
-from nbjudge.classroom.board import tries
-from nbjudge.classroom.check_events import CheckEvent, CheckEvents
+from nbjudge.classroom.board import CheckEvent, CheckEvents, tries
 from nbjudge.classroom.transcripts import CachedConversation, Transcripts
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_lines

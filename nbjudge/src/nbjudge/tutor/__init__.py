@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbjudge.tutor.learner.checking import check
-    from nbjudge.tutor.learner.connection import has_tutor
     from nbjudge.tutor.learner.live_box import STORED, LiveBox
+    from nbjudge.tutor.learner.location import has_tutor
     from nbjudge.tutor.learner.notebook import begin_notebook
     from nbjudge.tutor.learner.panel import with_code
     from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
@@ -35,7 +35,7 @@ PUBLIC = {
     "STORED": "live_box",
     "begin_notebook": "notebook",
     "check": "checking",
-    "has_tutor": "connection",
+    "has_tutor": "location",
     "with_code": "panel",
 }
 

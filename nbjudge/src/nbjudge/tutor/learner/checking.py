@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from IPython import get_ipython
 
 from nbjudge.tutor.learner.answering import CallOutcome, answer, respond
-from nbjudge.tutor.learner.connection import Connection, TutorMissingError
+from nbjudge.tutor.learner.connection import Connection
 from nbjudge.tutor.learner.failed_runs import FailedRuns
+from nbjudge.tutor.learner.location import TutorMissingError
 from nbjudge.tutor.learner.record import LearnerRecord
 from nbjudge.tutor.learner.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
 

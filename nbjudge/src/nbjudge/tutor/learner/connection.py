@@ -11,43 +11,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbjudge.tutor.learner.location import ADDRESS, NO_TUTOR, OFF, TutorMissingError, course_around
+
 if TYPE_CHECKING:
     from nbjudge.tutor.learner.transport import LocalTutor, NetworkTutor
     from nbjudge.tutor.messages import AnyRequest, CallRequest, Reply
 
-ADDRESS, COURSE = "NBJUDGE_TUTOR", "NBJUDGE_COURSE"  # environment variables
-OFF = "off"  # as an address: use no tutor
-NO_TUTOR = (
-    "This copy of the notebooks comes without the tutor. The examples above test your answer; its grade will "
-    "tell you the rest: ask your teacher."
-)
 GONE = "The tutor has stopped answering ({reason}). Run this cell again, which starts the tutor again."
-
-
-class TutorMissingError(Exception):
-    """There is no tutor; the message says what to do."""
-
-
-def has_tutor(course: Path | None = None) -> bool:
-    """Return whether `check` has a tutor: at the address that is set, or of a course on this machine.
-
-    Parameters
-    ----------
-    course
-        The course's folder, if its own package knows it (see `nbjudge.tutor.begin_notebook`).
-    """
-    address = os.environ.get(ADDRESS)
-    return address != OFF and (address or course or _course_around(Path.cwd())) is not None
-
-
-def _course_around(folder: Path) -> Path | None:
-    """The course that the environment names, or the nearest folder around that has checks and sources."""
-    if named := os.environ.get(COURSE):
-        return Path(named).absolute()
-    for around in (folder, *folder.parents):
-        if any(around.glob("checks/**/*.py")) and any(around.glob("source/*/*.ipynb")):
-            return around
-    return None
 
 
 class Connection:
@@ -76,7 +46,7 @@ class Connection:
         Raises TutorMissingError if there is no tutor; the message says what to do.
         """
         address = os.environ.get(ADDRESS)
-        course = self.course or _course_around(Path.cwd())
+        course = self.course or course_around(Path.cwd())
         if address == OFF or (address is None and course is None):
             raise TutorMissingError(NO_TUTOR)
         if self._tutor is None:

@@ -15,7 +15,7 @@ from IPython import get_ipython
 
 from nbjudge.tutor.learner import checking
 from nbjudge.tutor.learner.answering import load_ahead
-from nbjudge.tutor.learner.connection import TutorMissingError
+from nbjudge.tutor.learner.location import TutorMissingError
 from nbjudge.tutor.learner.panel import is_notebook
 from nbjudge.tutor.learner.record import LearnerRecord
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbjudge.tutor.learner import panel
-from nbjudge.tutor.learner.connection import TutorMissingError
+from nbjudge.tutor.learner.location import TutorMissingError
 from nbjudge.tutor.learner.record import LearnerRecord
 
 if TYPE_CHECKING:

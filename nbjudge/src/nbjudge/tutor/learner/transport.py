@@ -13,10 +13,9 @@ from queue import Empty, Queue
 from threading import Thread
 from urllib.parse import urlsplit
 
-from nbjudge.classroom import signatures
 from nbjudge.framing import read_frame, to_frame
-from nbjudge.tutor import messages
-from nbjudge.tutor.learner.connection import ADDRESS, TutorMissingError
+from nbjudge.tutor import messages, signatures
+from nbjudge.tutor.learner.location import ADDRESS, TutorMissingError
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Reply, TutorReady
 
 SECONDS = 150  # that the tutor may take for one reply: with the first one it prepares an exercise
