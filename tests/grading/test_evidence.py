@@ -4,10 +4,10 @@ import re
 
 import pytest
 import torch
+from judged_answers import judged, kinds
 from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, build, case, made_by
-from judging import judged, kinds
 from nbjudge.calls import Answer, Reply
 from nbjudge.judge.scoring import judge_exercise
 

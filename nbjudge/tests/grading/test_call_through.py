@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 import torch
+from judged_answers import judged_as_text
 from torch import nn
 from torch_exercise import Exercise
 
-from judging import judged_as_text
 from nbjudge.authoring import MadeInKernel, case, made_by
 from nbjudge.calls import calls_for
 from nbjudge.errors import CourseError

@@ -12,8 +12,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from judged_answers import judged_as_text, kinds
 
-from judging import judged_as_text, kinds
 from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.errors import CourseError

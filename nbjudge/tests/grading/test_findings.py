@@ -9,10 +9,10 @@ from string import Formatter
 import numpy as np
 import pytest
 import torch
+from judged_answers import as_text, judged, kinds
 from torch_exercise import Exercise
 
 import nbjudge.authoring
-from judging import as_text, judged, kinds
 from nbjudge.authoring import case
 from nbjudge.calls import Answer, caller_of
 from nbjudge.judge import messages

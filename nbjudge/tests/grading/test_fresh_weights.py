@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from judged_answers import judged, kinds
 from torch import nn
 from torch_exercise import Exercise
 
-from judging import judged, kinds
 from nbjudge.authoring import case
 from nbjudge.judge.findings import Cause
 from nbjudge.torch import build

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from judged_answers import judged, judged_as_text, kinds
 from torch_exercise import Exercise
 
-from judging import judged, judged_as_text, kinds
 from nbjudge.authoring import case
 from nbjudge.calls import calls_for
 from nbjudge.probe import respond

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from judged_answers import judged, kinds
 from torch_exercise import Exercise
 
-from judging import judged, kinds
 from nbjudge.authoring import case
 from nbjudge.judge.drawn_group import draw_group
 

@@ -9,11 +9,11 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from judged_answers import as_text, kinds
 from old_course import CONFIG, code, write_without_ids
 from rich.console import Console
 
 import nbjudge
-from judging import as_text, kinds
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.grading import check_in_kernel

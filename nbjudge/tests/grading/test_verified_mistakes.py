@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from judged_answers import judged, kinds
 
-from judging import judged, kinds
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 
