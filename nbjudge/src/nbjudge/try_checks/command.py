@@ -12,10 +12,10 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
-from rich import box
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise, Step
@@ -35,6 +35,18 @@ Kind = Literal["solution", "accepted alternative", "mistake"]
 Answer = tuple[Kind, str, Callable[..., Any]]  # with its name
 LONGEST = 200  # characters of what is said of an answer
 CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
+# By whether the answer is a variable.
+FIX = {
+    False: "Fix the answer or the cases.",
+    True: "Fix the answer, or the notebook: what it draws must be drawn from a seed.",
+}
+TELL_APART = {
+    False: "add a case on which it gives something else.",
+    True: "with the notebook's data it gives the right value: change them, or leave it out.",
+}
+IS_ANOTHER = (
+    "add a case that tells the two apart, or write it after the other, for the first that fits is named."
+)
 VERIFIED = (
     " A verifier's sentence comes first where the mistake's values are random and cannot be recognised: let "
     "the verifier return the mistake's name then."
@@ -62,34 +74,22 @@ class Trial:
     def _problem(self, verdict: Verdict) -> str:
         called = "" if self.kind == "solution" else f" {self.name}"
         what = f"The {self.kind}{called} of `{self.exercise.name}`"
-        if self.kind != "mistake":
-            if verdict.points == verdict.max_points:
-                return ""
+        is_right, on_seed = verdict.points == verdict.max_points, f"on seed {verdict.seed}"
+        if self.kind != "mistake" and not is_right:
             lost = next(group.name for group in verdict.groups if not group.is_earned)
-            advice = "Fix the answer or the cases."
-            if self.exercise.is_variable:
-                advice = "Fix the answer, or the notebook: what it draws must be drawn from a seed."
             return (
-                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
-                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. {advice}"
+                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points {on_seed}: the group “{lost}” "
+                f"says “{verdict.message[:LONGEST]}”. {FIX[self.exercise.is_variable]}"
             )
-        if verdict.points == verdict.max_points:
-            advice = "add a case on which it gives something else."
-            if self.exercise.is_variable:
-                advice = "with the notebook's data it gives the right value: change them, or leave it out."
-            if verdict.findings:
-                advice = f"“{verdict.message[:LONGEST]}” {CHARGE}"
-            return f"{what} loses no point on seed {verdict.seed}: {advice}"
-        first = verdict.findings[0]
-        if first.mistake == self.name:
+        if self.kind == "mistake" and is_right:
+            says = f"“{verdict.message[:LONGEST]}” {CHARGE}" if verdict.findings else None
+            return f"{what} loses no point {on_seed}: {says or TELL_APART[self.exercise.is_variable]}"
+        if self.kind != "mistake" or verdict.findings[0].mistake == self.name:
             return ""
-        is_verified = any(group.verify for group in self.exercise.groups)
+        first = verdict.findings[0]
+        is_verified = any(group.verify for group in self.exercise.groups) and not first.mistake
         named = f"the mistake {first.mistake}" if first.mistake else f"“{first.sentence[:LONGEST]}”"
-        return (
-            f"{what} is taken for {named} on seed {verdict.seed}: add a case that tells the two apart, "
-            "or write it after the other, for the first that fits is named."
-            f"{VERIFIED if is_verified and not first.mistake else ''}"
-        )
+        return f"{what} is taken for {named} {on_seed}: {IS_ANOTHER}{VERIFIED if is_verified else ''}"
 
 
 def answers_of_exercise(assignment: Assignment, exercise: Exercise) -> list[Answer]:
@@ -121,7 +121,7 @@ def try_exercise(
     refuse_unknown_steps(exercise)
     reference = assignment.reference_answer(exercise.name)
     answers = answers_of_exercise(assignment, exercise)
-    chosen = [each for each in answers if only in ("", each[1])]
+    chosen = [answer for answer in answers if only in ("", answer[1])]
     if not chosen:
         known = ", ".join(name for _, name, _ in answers)
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
@@ -207,11 +207,7 @@ def _chosen(course: Course, name: str) -> list[tuple[Assignment, Exercise]]:
         for assignment in course.assignments.values()
         for exercise in assignment.exercises.values()
     ]
-    chosen = [
-        (assignment, exercise)
-        for assignment, exercise in everything
-        if name in ("*", exercise.name, *assignment.names)
-    ]
+    chosen = [pair for pair in everything if name in ("*", pair[1].name, *pair[0].names)]
     if not everything:
         raise CourseError(NO_CHECKS.format(checks=course.folders.checks))
     if not chosen:
@@ -222,31 +218,23 @@ def _chosen(course: Course, name: str) -> list[tuple[Assignment, Exercise]]:
 
 def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> RenderableType:
     """The groups by number, and a row for each answer; of a single answer what its student reads, too."""
-    on = "" if seeds == 1 else f" on {seeds} seeds; a number says on how many a group caught it"
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("")
-    table.add_column("answer", overflow="fold")
-    for number in range(1, len(exercise.groups) + 1):
-        table.add_column(str(number), justify="center")
+    numbers = range(1, len(exercise.groups) + 1)
+    columns = (Column(str(number), justify="center") for number in numbers)
+    table = Table("", Column("answer", overflow="fold"), *columns, box=SIMPLE_HEAD)
     for trial in trials:
-        cells = [_cell(trial.agrees(index), len(trial.verdicts)) for index in range(len(exercise.groups))]
+        cells = [_cell(trial.agrees(number - 1), seeds) for number in numbers]
         table.add_row(trial.kind, trial.name, *cells, style="red" if trial.problem else "")
+    on = "" if seeds == 1 else f" on {seeds} seeds; a number says on how many a group caught it"
     title = Text(f"{exercise.name}{on}", style="italic")  # a table's own title has the table's width
-    return Group(
-        title, table, *_groups(exercise), "", *(_what_is_read(trials[0]) if len(trials) == 1 else ())
-    )
-
-
-def _groups(exercise: Exercise) -> Iterator[str]:
-    for number, group in enumerate(exercise.groups, 1):
-        yield f"  {number}  {group.name}, {group.points:g} point{'s' * (group.points != 1)}"
-
-
-def _what_is_read(trial: Trial) -> Iterator[Text]:
-    verdict = trial.verdicts[0]
-    for finding in verdict.findings:
-        yield Text(f"  {finding.sentence}")
-        yield Text(f"  {finding.evidence}\n", style="dim")
+    groups = [
+        f"  {number}  {group.name}, {group.points:g} point{'s' * (group.points != 1)}"
+        for number, group in enumerate(exercise.groups, 1)
+    ]
+    findings = trials[0].verdicts[0].findings if len(trials) == 1 else ()
+    read = [
+        Text.assemble(f"  {finding.sentence}\n", (f"  {finding.evidence}\n", "dim")) for finding in findings
+    ]
+    return Group(title, table, *groups, "", *read)
 
 
 def _cell(agreed: int, seeds: int) -> str:

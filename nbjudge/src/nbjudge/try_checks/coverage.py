@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import Any, Literal
@@ -18,7 +15,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
-from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
+from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.retest import retest_calls
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, kind_of
@@ -30,140 +27,108 @@ HOW = ("look", "builder")  # of a build, what is no argument
 Coverage = Literal["covered", "does not apply", "not covered"]
 
 
+Arrays = list[tuple[str, Any, ArrayKind]]  # the place, the same in every case, and the value
+
+
 class DrawnExercise:
-    """Everything that an exercise's cases hand over."""
+    """An exercise's cases on one seed, and everything that they hand over."""
 
     def __init__(self, exercise: Exercise, reference: Callable[..., Any]) -> None:
         self.exercise, self.reference = exercise, reference
-
-    @cached_property
-    def groups(self) -> list[DrawnGroup]:
-        return draw_groups(self.exercise, self.reference, SEED)
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        return [case for group in self.groups for case in group.cases]
-
-    @cached_property
-    def arguments(self) -> list[tuple[str, Any]]:
-        """(where, value) for each plain or other value that goes in; the same place in every case."""
-        return [entry for case in self.cases for entry in _arguments(case)]
-
-    @cached_property
-    def arrays(self) -> list[tuple[str, Any, ArrayKind]]:
-        kinds = [(place, value, kind_of(value)) for place, value in self.arguments]
-        return [(place, value, kind) for place, value, kind in kinds if isinstance(kind, ArrayKind)]
-
-    @cached_property
-    def floats(self) -> list[tuple[str, Any, ArrayKind]]:
-        return [entry for entry in self.arrays if entry[2].is_floating(entry[1])]
-
-    @cached_property
-    def truths(self) -> list[Any]:
-        return [kind.as_numbers(value) for _, value, kind in self.arrays if kind.dtype(value) == "bool"]
-
-    @cached_property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Of what goes in and what comes out, where two axes or more are longer than 1."""
-        results = [answer.value for group in self.groups for answer in group.expected]
-        out = [value for _, value in _values_in(results, "") if isinstance(kind_of(value), ArrayKind)]
-        shapes = [
-            tuple(size for size in value.shape if size > 1)
-            for value in [*(value for _, value, _ in self.arrays), *out]
+        self.groups = draw_groups(exercise, reference, SEED)
+        self.cases = [case for group in self.groups for case in group.cases]
+        self.arguments = [entry for case in self.cases for entry in _arguments(case)]
+        self.arrays = _arrays(self.arguments)
+        self.floats = [entry for entry in self.arrays if entry[2].is_floating(entry[1])]
+        self.truths = [
+            kind.as_numbers(value) for _, value, kind in self.arrays if kind.dtype(value) == "bool"
         ]
-        return [shape for shape in shapes if len(shape) > 1]
+        results = _arrays(
+            _values_in([answer.value for group in self.groups for answer in group.expected], "")
+        )
+        shapes = [[size for size in value.shape if size > 1] for _, value, _ in (*self.arrays, *results)]
+        self.shapes = [shape for shape in shapes if len(shape) > 1]  # of what goes in and what comes out
+
+    def any_case(self, holds: Callable[[Case], object]) -> bool:
+        """Whether something is true of a case."""
+        return any(map(holds, self.cases))
+
+    def has_leading_axes(self) -> bool:
+        axes: dict[str, set[int]] = {}
+        for place, value, _ in self.arrays:
+            axes.setdefault(place, set()).add(len(value.shape))
+        return any(len(counts) > 1 for counts in axes.values())
+
+    def is_large(self) -> bool:
+        values = (abs(kind.as_numbers(value)) for _, value, kind in self.floats if value.shape)
+        return any(bool((numbers >= LARGE).any()) for numbers in values)
+
+    def can_change_arguments(self) -> bool:
+        changeable = (list, dict, MadeInKernel)
+        return bool(self.arrays) or any(isinstance(value, changeable) for _, value in self.arguments)
+
+    def has_modes(self) -> bool:
+        builds = [case.build for case in self.cases if case.build is not None]
+        return any(len(BUILDERS[build.builder].modes(vars(build))) > 1 for build in builds)
+
+    def reference_raises(self) -> bool:
+        """Whether the solution, or a method of it, has a `raise`."""
+        reference = self.reference
+        functions = vars(reference).values() if isinstance(reference, type) else [reference]
+        found = (getattr(function, "__code__", None) for function in functions)
+        codes = [code for code in found if isinstance(code, CodeType)]
+        return any(step.opname == "RAISE_VARARGS" for code in codes for step in dis.get_instructions(code))
 
 
-@dataclass(frozen=True)
-class Relation:
-    """One column of the table: whether an exercise's cases cover it, and whether they could."""
-
-    name: str
-    is_covered: Callable[[DrawnExercise], object]  # each returns something true or false
-    applies: Callable[[DrawnExercise], object] = lambda drawn: True
+Test = Callable[[DrawnExercise], object]  # returns something true or false
 
 
-def _values(drawn: DrawnExercise) -> bool:
-    return any(each.expected and any(case.refuses is None for case in each.cases) for each in drawn.groups)
+def _always(_drawn: DrawnExercise) -> bool:
+    return True
 
 
-def _dtypes(drawn: DrawnExercise) -> bool:
-    return len({kind.dtype(value) for _, value, kind in drawn.floats}) > 1
+def _never(_drawn: DrawnExercise) -> bool:
+    return False
 
 
-def _leading_axes(drawn: DrawnExercise) -> bool:
-    axes: dict[str, set[int]] = {}
-    for place, value, _ in drawn.arrays:
-        axes.setdefault(place, set()).add(len(value.shape))
-    return any(len(counts) > 1 for counts in axes.values())
-
-
-def _large_values(drawn: DrawnExercise) -> bool:
-    return any(
-        value.shape and bool((abs(kind.as_numbers(value)) >= LARGE).any()) for _, value, kind in drawn.floats
-    )
-
-
-def _empty_rows(drawn: DrawnExercise) -> bool:
-    return any(rows.ndim and bool((~rows.any(axis=-1)).any()) for rows in drawn.truths)
-
-
-def _mode(drawn: DrawnExercise) -> bool:
-    builds = [case.build for case in drawn.cases if case.build is not None]
-    return any(len(BUILDERS[build.builder].modes(vars(build))) > 1 for build in builds)
-
-
-def _unchanged(drawn: DrawnExercise) -> bool:
-    can_change = any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.arguments)
-    return can_change or bool(drawn.arrays)
-
-
-_has_arrays, _has_floats, _has_two_axes = map(attrgetter, ("arrays", "floats", "shapes"))
-
-RELATIONS = (
-    Relation("values", _values),
-    Relation("dtypes", _dtypes, _has_floats),
-    Relation("leading axes", _leading_axes, _has_arrays),
-    Relation(
-        "unequal sizes",
-        lambda drawn: any(len(set(shape)) == len(shape) for shape in drawn.shapes),
-        _has_two_axes,
+# By the name of each column: whether an exercise's cases cover the relation, and whether they could.
+RELATIONS: dict[str, tuple[Test, Test]] = {
+    "values": (
+        lambda d: any(g.expected and any(c.refuses is None for c in g.cases) for g in d.groups),
+        _always,
     ),
-    Relation(
-        "equal sizes",
-        lambda drawn: any(len(set(shape)) < len(shape) for shape in drawn.shapes),
-        _has_two_axes,
+    "dtypes": (lambda d: len({kind.dtype(value) for _, value, kind in d.floats}) > 1, lambda d: d.floats),
+    "leading axes": (DrawnExercise.has_leading_axes, lambda d: d.arrays),
+    "unequal sizes": (lambda d: any(len(set(s)) == len(s) for s in d.shapes), lambda d: d.shapes),
+    "equal sizes": (lambda d: any(len(set(s)) < len(s) for s in d.shapes), lambda d: d.shapes),
+    "large values": (DrawnExercise.is_large, lambda d: d.floats),
+    "empty rows": (
+        lambda d: any(rows.ndim and bool((~rows.any(axis=-1)).any()) for rows in d.truths),
+        lambda d: d.truths,
     ),
-    Relation("large values", _large_values, _has_floats),
-    Relation("empty rows", _empty_rows, attrgetter("truths")),
-    Relation("gradients", lambda drawn: any(case.gradients for case in drawn.cases), _has_floats),
-    Relation("arguments unchanged", _unchanged, lambda drawn: False),
-    Relation(
-        "second call", lambda drawn: any(retest_calls(each)[0] for each in drawn.groups if each.expected)
+    "gradients": (lambda d: d.any_case(lambda case: case.gradients), lambda d: d.floats),
+    "arguments unchanged": (DrawnExercise.can_change_arguments, _never),
+    "second call": (lambda d: any(retest_calls(g)[0] for g in d.groups if g.expected), _always),
+    "mode": (DrawnExercise.has_modes, lambda d: d.any_case(lambda case: case.build)),
+    "refusal": (
+        lambda d: d.any_case(lambda case: case.refuses is not None),
+        DrawnExercise.reference_raises,
     ),
-    Relation("mode", _mode, lambda drawn: any(case.build for case in drawn.cases)),
-    Relation(
-        "refusal",
-        lambda drawn: any(case.refuses is not None for case in drawn.cases),
-        lambda drawn: _raises(drawn.reference),
-    ),
-    Relation("step not allowed", attrgetter("exercise.not_allowed"), lambda drawn: False),
-)
+    "step not allowed": (lambda d: d.exercise.not_allowed, _never),
+}
 
 
 def coverage_of(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, Coverage]:
     """Return the coverage of each relation, by its name, on the cases of one seed."""
     drawn = DrawnExercise(exercise, reference)
-    return {relation.name: _coverage(relation, drawn) for relation in RELATIONS}
-
-
-def _coverage(relation: Relation, drawn: DrawnExercise) -> Coverage:
-    if relation.is_covered(drawn):
-        return "covered"
-    return "not covered" if relation.applies(drawn) else "does not apply"
+    return {
+        name: "covered" if covers(drawn) else "not covered" if applies(drawn) else "does not apply"
+        for name, (covers, applies) in RELATIONS.items()
+    }
 
 
 def _arguments(case: Case) -> Iterator[tuple[str, Any]]:
+    """Yield each plain or other value that goes in, behind its place."""
     by_name = {str(number): value for number, value in enumerate(case.args)} | case.kwargs
     by_name |= {"through": case.through}
     if case.build is not None:
@@ -176,19 +141,14 @@ def _values_in(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     yield place, value
     if isinstance(value, MadeInKernel):
         value = value.given
-    if isinstance(value, dict):
-        for key, entry in value.items():
+    if isinstance(value, (list, tuple, dict)):
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _values_in(entry, f"{place}/{key}")
-    elif isinstance(value, (list, tuple)):
-        for number, entry in enumerate(value):
-            yield from _values_in(entry, f"{place}/{number}")
 
 
-def _raises(reference: Callable[..., Any]) -> bool:
-    """Whether the solution, or a method of it, has a `raise`."""
-    functions = vars(reference).values() if isinstance(reference, type) else [reference]
-    codes = [code for each in functions if isinstance(code := getattr(each, "__code__", None), CodeType)]
-    return any(step.opname == "RAISE_VARARGS" for code in codes for step in dis.get_instructions(code))
+def _arrays(values: Iterable[tuple[str, Any]]) -> Arrays:
+    kinds = [(place, value, kind_of(value)) for place, value in values]
+    return [(place, value, kind) for place, value, kind in kinds if isinstance(kind, ArrayKind)]
 
 
 BEGIN, END = "<!-- coverage: made by a command, see above -->", "<!-- end of coverage -->"
@@ -208,12 +168,11 @@ def rows_of(assignments: Iterable[Assignment], console: Console) -> list[Row]:
 
 def coverage_table(rows: list[Row]) -> str:
     """Return the table in Markdown; its last row counts the exercises that a relation applies to."""
-    names = [relation.name for relation in RELATIONS]
-    lines = [f"| exercise | {' | '.join(names)} |", f"|---|{':-:|' * len(names)}"]
+    lines = [f"| exercise | {' | '.join(RELATIONS)} |", f"|---|{':-:|' * len(RELATIONS)}"]
     for exercise, row in rows:
-        lines.append(f"| `{exercise.name}` | {' | '.join(SIGNS[row[name]] for name in names)} |")
+        lines.append(f"| `{exercise.name}` | {' | '.join(SIGNS[row[name]] for name in RELATIONS)} |")
     counts = []
-    for name in names:
+    for name in RELATIONS:
         found = [row[name] for _, row in rows]
         counts.append(f"{found.count('covered')} of {len(found) - found.count('does not apply')}")
     return "\n".join([*lines, f"| **covered** | {' | '.join(counts)} |", "", f"{LEGEND}."])

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from rich import box
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from nbjudge.course import loading
 from nbjudge.course.configuration import read_config
@@ -27,6 +27,12 @@ from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.grade import MAY_FAIL
 from nbjudge.try_checks.command import NO_CHECKS, Answer, Kind, answers_of_exercise, print_problems
 from nbjudge.values.kinds import kind_of
+
+LEAST = 0.85  # of the mistakes, in every exercise
+CELL_STOPS = (
+    "{}: {} stops with {}. Fix it, or give it Jupyter's tag "
+    f"`{MAY_FAIL}` if it shows an error on purpose."
+)
 
 
 @dataclass(frozen=True)
@@ -74,25 +80,22 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
     regions, folder = Regions.of(read_config(assignment.course.root)), assignment.source_path.parent
     answers = {name: answers_of_exercise(assignment, assignment.exercises[name]) for name in judged.values()}
     space, tried = vars(ModuleType("__main__")) | loading.kernel_names(), list[VisibleTests]()
-    with loading.in_folder(folder), loading.without_windows(), _silence():
+    printed = io.StringIO()  # some cells and tests print a traceback of their own
+    silence = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with loading.in_folder(folder), loading.without_windows(), silence[0], silence[1]:
         for cell in loading.read_plain_cells(assignment.source_path):
             if cell.cell_type != "code" or cell.is_left_out:
                 continue
             name = judged.get(cell.name)
             if name is None:
-                _run_given(assignment, cell, space)
+                message = _run(cell.source, space)
+                if message and MAY_FAIL not in cell.tags:
+                    raise CourseError(CELL_STOPS.format(assignment.source_path, cell.label, message))
             else:
                 test, _ = regions.without_hidden_tests(cell.source)
                 is_variable = assignment.exercises[name].is_variable
                 tried.append(_tried(name, answers[name], test, space, is_variable))
     return tried
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Show nothing of what cells and tests print; some print a traceback of their own."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield
 
 
 def _tried(
@@ -135,18 +138,6 @@ def _run(source: str, space: dict[str, Any]) -> str:
     return ""
 
 
-def _run_given(assignment: Assignment, cell: loading.PlainCell, space: dict[str, Any]) -> None:
-    message = _run(cell.source, space)
-    if message and MAY_FAIL not in cell.tags:
-        raise CourseError(
-            f"{assignment.source_path}: {cell.label} stops with {message}. Fix it, or give it Jupyter's tag "
-            f"`{MAY_FAIL}` if it shows an error on purpose."
-        )
-
-
-LEAST = 0.85  # of the mistakes, in every exercise
-
-
 def show_visible(course: Course, assignment: str, console: Console) -> ExitStatus:
     """Print a table of the assignments that are chosen, and what is to be fixed; the command's exit status.
 
@@ -167,13 +158,15 @@ def show_visible(course: Course, assignment: str, console: Console) -> ExitStatu
 
 def table_of(tried: Sequence[VisibleTests]) -> Table:
     """A row for each exercise: the share of its mistakes that are caught, and those that are not."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("exercise")
-    table.add_column("caught", justify="right")
-    table.add_column("mistakes that pass", overflow="fold")
-    for each in tried:
-        style = "red" if each.share < LEAST else ""
-        table.add_row(each.exercise, f"{each.share:.0%}", ", ".join(each.missed), style=style)
+    table = Table(
+        "exercise",
+        Column("caught", justify="right"),
+        Column("mistakes that pass", overflow="fold"),
+        box=SIMPLE_HEAD,
+    )
+    for tests in tried:
+        style = "red" if tests.share < LEAST else ""
+        table.add_row(tests.exercise, f"{tests.share:.0%}", ", ".join(tests.missed), style=style)
     return table
 
 
