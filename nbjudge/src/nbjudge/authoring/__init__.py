@@ -1,8 +1,7 @@
 """Exercises, their cases and their mistakes; inputs to draw; limits and steps that are not allowed."""
 
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
-from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Step, Tolerance
-from nbjudge.authoring.variable import Variable
+from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Step, Tolerance, Variable
 from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
 

@@ -15,8 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.variable import Variable
+from nbjudge.authoring.exercise import Exercise, Variable
 from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.loading import imported_modules, in_folder, load_checks, put_in_order, read_plain_cells

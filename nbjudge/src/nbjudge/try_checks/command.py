@@ -78,8 +78,8 @@ class Trial:
         if self.kind != "mistake" and not is_right:
             lost = next(group.name for group in verdict.groups if not group.is_earned)
             return (
-                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points {on_seed}: the group “{lost}” "
-                f"says “{verdict.message[:LONGEST]}”. {FIX[self.exercise.is_variable]}"
+                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points {on_seed}: the group "
+                f"“{lost}” says “{verdict.message[:LONGEST]}”. {FIX[self.exercise.is_variable]}"
             )
         if self.kind == "mistake" and is_right:
             says = f"“{verdict.message[:LONGEST]}” {CHARGE}" if verdict.findings else None

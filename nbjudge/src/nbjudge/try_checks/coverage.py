@@ -53,6 +53,10 @@ class DrawnExercise:
         """Whether something is true of a case."""
         return any(map(holds, self.cases))
 
+    def compares_values(self) -> bool:
+        compared = (case for group in self.groups if group.expected for case in group.cases)
+        return any(case.refuses is None for case in compared)
+
     def has_leading_axes(self) -> bool:
         axes: dict[str, set[int]] = {}
         for place, value, _ in self.arrays:
@@ -93,10 +97,7 @@ def _never(_drawn: DrawnExercise) -> bool:
 
 # By the name of each column: whether an exercise's cases cover the relation, and whether they could.
 RELATIONS: dict[str, tuple[Test, Test]] = {
-    "values": (
-        lambda d: any(g.expected and any(c.refuses is None for c in g.cases) for g in d.groups),
-        _always,
-    ),
+    "values": (DrawnExercise.compares_values, _always),
     "dtypes": (lambda d: len({kind.dtype(value) for _, value, kind in d.floats}) > 1, lambda d: d.floats),
     "leading axes": (DrawnExercise.has_leading_axes, lambda d: d.arrays),
     "unequal sizes": (lambda d: any(len(set(s)) == len(s) for s in d.shapes), lambda d: d.shapes),

@@ -158,12 +158,8 @@ def show_visible(course: Course, assignment: str, console: Console) -> ExitStatu
 
 def table_of(tried: Sequence[VisibleTests]) -> Table:
     """A row for each exercise: the share of its mistakes that are caught, and those that are not."""
-    table = Table(
-        "exercise",
-        Column("caught", justify="right"),
-        Column("mistakes that pass", overflow="fold"),
-        box=SIMPLE_HEAD,
-    )
+    columns = Column("caught", justify="right"), Column("mistakes that pass", overflow="fold")
+    table = Table("exercise", *columns, box=SIMPLE_HEAD)
     for tests in tried:
         style = "red" if tests.share < LEAST else ""
         table.add_row(tests.exercise, f"{tests.share:.0%}", ", ".join(tests.missed), style=style)
