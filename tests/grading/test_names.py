@@ -54,19 +54,37 @@ def kernel(tmp_path: Path) -> Iterator[KernelClient]:
 
 
 HELPED = "def weights(n):\n    return n + 1\ndef total(n):\n    return 2 * weights(n)"
+CLIPPED = "def total(n):\n    return min(n, limit)"
+USED = {
+    "its helper's name": ((written(HELPED), given("weights = [0.5, 0.5]")), 8),
+    "a removed helper": ((written(HELPED), given("del weights")), 8),
+    "its own name": ((written(HELPED), given("total = 0")), 8),
+    "its helper's name after an error": ((written(HELPED + "\n1 / 0"), given("weights = 0")), 8),
+    "its helper's name before a new kernel": ((written(HELPED), given("weights = 0"), written(DIE)), 8),
+    "a name that only given cells have": (
+        (written("def total(n):\n    return n + later"), given("later = 4")),
+        7,
+    ),
+    "a name that the student uses again": (
+        (written(HELPED), given("weights = [0.5]"), written("def weights(n):\n    return n")),
+        6,
+    ),
+    # A given cell that sets its own name again takes effect; one that sets a student's does not.
+    "its own again": ((given("limit = 1.0"), written(CLIPPED), given("limit = 2.0")), 2),
+    "its own again, and fails": ((given("limit = 1.0"), written(CLIPPED), given("limit = 2.0\n1 / 0")), 2),
+    "its own after a failure": ((given("limit = 1.0\n1 / 0"), written(CLIPPED), given("limit = 2.0")), 2),
+    "a student's first": ((written("limit = 1.0"), given("limit = 2.0"), written(CLIPPED)), 2),
+    "builtin names": ((written("limit = dict = set = 2.0\n" + CLIPPED), given("limit = 1.0")), 2),
+    "a student's later": (
+        (given("limit = 1.0"), written("limit = 2.0"), written(CLIPPED), given("limit = 1.0")),
+        2,
+    ),
+}
 
 
-def test_a_helper_is_the_students_although_a_given_cell_has_used_its_name(kernel):
-    assert answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]")).value == 8
-
-
-@pytest.mark.integration
-def test_a_helper_that_a_given_cell_has_removed_is_there(kernel):
-    assert answer_of(kernel, written(HELPED), given("del weights")).value == 8
-
-
-def test_an_answer_is_the_students_although_a_given_cell_has_used_its_name(kernel):
-    assert answer_of(kernel, written(HELPED), given("total = 0")).value == 8
+@pytest.mark.parametrize(("cells", "value"), USED.values(), ids=USED)
+def test_an_answer_finds_the_names_of_its_student(kernel, cells, value):
+    assert answer_of(kernel, *cells).value == value
 
 
 def test_given_cells_find_their_own_names_after_an_answer_was_asked(kernel):
@@ -74,34 +92,6 @@ def test_given_cells_find_their_own_names_after_an_answer_was_asked(kernel):
     shown = given("print(weights, new)")
     kernel.run_cell(shown)
     assert shown.outputs[0].text == "[0.5, 0.5] 7\n"
-
-
-def test_what_a_given_cell_names_first_is_known_to_the_answer(kernel):
-    assert answer_of(kernel, written("def total(n):\n    return n + later"), given("later = 4")).value == 7
-
-
-CLIPPED = "def total(n):\n    return min(n, limit)"
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        (given("limit = 1.0"), written(CLIPPED), given("limit = 2.0")),
-        (given("limit = 1.0"), written(CLIPPED), given("limit = 2.0\n1 / 0")),
-        (given("limit = 1.0\n1 / 0"), written(CLIPPED), given("limit = 2.0")),
-        (written("limit = 1.0"), given("limit = 2.0"), written(CLIPPED)),
-        (written("limit = dict = set = 2.0\n" + CLIPPED), given("limit = 1.0")),
-        (given("limit = 1.0"), written("limit = 2.0"), written(CLIPPED), given("limit = 1.0")),
-    ],
-)
-def test_a_name_has_the_value_of_who_bound_it_last(kernel, cells):
-    """A given cell that sets its own name again takes effect; one that sets a student's does not."""
-    assert answer_of(kernel, *cells).value == 2.0
-
-
-def test_a_student_who_uses_the_name_again_is_taken_at_their_last_word(kernel):
-    cells = [written(HELPED), given("weights = [0.5, 0.5]"), written("def weights(n):\n    return n")]
-    assert answer_of(kernel, *cells).value == 6
 
 
 @pytest.mark.parametrize(("origin", "status"), [(Origin.STUDENT, "value"), (Origin.COURSE, "raised")])
@@ -114,15 +104,6 @@ def test_without_cell_ids_a_helper_is_the_students_if_the_merge_says_so(kernel, 
         del cell["id"]
     answer = answer_of(kernel, total, helper, taken)
     assert answer.status == status
-
-
-@pytest.mark.integration
-def test_helpers_of_a_cell_that_stops_later_on_are_kept(kernel):
-    assert answer_of(kernel, written(HELPED + "\n1 / 0"), given("weights = 0")).value == 8
-
-
-def test_names_are_remembered_in_a_kernel_that_had_to_be_started_again(kernel):
-    assert answer_of(kernel, written(HELPED), given("weights = 0"), written(DIE)).value == 8
 
 
 # ---- the lessons ---------------------------------------------------------------------------------

@@ -63,31 +63,27 @@ def statuses(kernel):
     return [answers[0].status for answers in answered]
 
 
-def test_a_whole_exercise_is_one_request():
-    kernel = Kernel()
-    assert statuses(kernel) == ["value"] * 4
-    assert kernel.requested_widths == [[1, 2, 3, 4]]
+ALL, BEFORE = [1, 2, 3, 4], ["value", "value"]
 
 
-@pytest.mark.parametrize("status", ["timeout", "died"])
-def test_results_before_a_hung_or_dead_answer_count_and_later_calls_are_not_made(status):
-    alive, lost = Kernel(3), Kernel(3, status, keeps=False)
-    assert statuses(alive) == ["value", "value", "timeout", "timeout"]
-    assert alive.requested_widths == [[1, 2, 3, 4], [3, 4]]
-    assert statuses(lost) == ["value", "value", status, status]
-    assert lost.requested_widths == [[1, 2, 3, 4], [1], [2], [3]]
-
-
-def test_an_answer_that_loses_the_kernel_at_once_is_called_again_once():
-    kernel = Kernel(1, "died", keeps=False)
-    assert statuses(kernel) == ["died"] * 4
-    assert kernel.requested_widths == [[1, 2, 3, 4], [1]]
-
-
-def test_an_answer_that_hangs_at_once_is_waited_for_once():
-    kernel = Kernel(1)
-    assert statuses(kernel) == ["timeout"] * 4
-    assert kernel.requested_widths == [[1, 2, 3, 4]]
+@pytest.mark.parametrize(
+    ("kernel", "found", "requested"),
+    [
+        (Kernel(), ["value"] * 4, [ALL]),
+        # Results before a hung or dead answer count, and later calls are not made.
+        (Kernel(3), [*BEFORE, "timeout", "timeout"], [ALL, [3, 4]]),
+        (Kernel(3, "timeout", keeps=False), [*BEFORE, "timeout", "timeout"], [ALL, [1], [2], [3]]),
+        (Kernel(3, "died", keeps=False), [*BEFORE, "died", "died"], [ALL, [1], [2], [3]]),
+        # An answer that loses the kernel at once is called again once; one that hangs is waited for once.
+        (Kernel(1, "died", keeps=False), ["died"] * 4, [ALL, [1]]),
+        (Kernel(1), ["timeout"] * 4, [ALL]),
+        # There is time for four answers only: the groups behind are asked again.
+        (Kernel(calls_in_time=4), ["value"] * 4, [ALL, [3, 4], [4]]),
+    ],
+)
+def test_every_group_has_the_answers_of_a_group_alone(kernel, found, requested):
+    assert statuses(kernel) == found
+    assert kernel.requested_widths == requested
 
 
 def test_an_unreadable_answer_spoils_its_own_group_only():
@@ -105,13 +101,6 @@ def test_after_two_replies_lost_alone_no_group_is_called():
     kernel = Unreadable()
     assert statuses(kernel) == ["unreadable"] * 4
     assert kernel.requested_widths == [[1, 2, 3, 4], [1], [2]]
-
-
-def test_every_group_has_the_time_of_a_group():
-    """Nothing hangs, but there is time for four answers only: the groups behind are asked again."""
-    kernel = Kernel(calls_in_time=4)
-    assert statuses(kernel) == ["value"] * 4
-    assert kernel.requested_widths == [[1, 2, 3, 4], [3, 4], [4]]
 
 
 def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():
