@@ -55,7 +55,7 @@ def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(scho
     assert not folders & {f"attention_lab/{name}" for name in ("authoring", "course", "maintain")}
     assert {name.partition("/")[0].partition("-")[0] for name in inside} == {"attention_lab"}
     metadata = next(text for name, text in inside.items() if name.endswith("METADATA")).decode()
-    assert "Requires-Dist: torch>=" in metadata and "Requires-Dist: nbjudge>=" in metadata
+    assert "Requires-Dist: torch>=" in metadata and "Requires-Dist: nbjudge[learner]>=" in metadata
 
 
 def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
