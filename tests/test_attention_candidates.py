@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_lab.authoring import Draw
-from nbjudge.calls import read_reply
+from nbjudge.calls import caller_of
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe import respond
@@ -54,14 +54,8 @@ def callable_of(function):
 
 def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
-    mask = COURSE.assignments["mask"]
-
-    def call_answer(_name, calls, _watched_calls):
-        return read_reply(respond.answer_calls(function, calls), len(calls))
-
-    verdict = judge_exercise(
-        mask.exercises["masked_attention"], mask.reference_answer("masked_attention"), call_answer, seed=3
-    )
+    lesson, exercise = COURSE.exercise("masked_attention")
+    verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), caller_of(function), seed=3)
     return verdict.points, verdict.max_points
 
 
@@ -125,11 +119,7 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
         return bool(torch.rand(1, generator=coin) < 0.5)
 
     for guess in (thrown, lambda _attention: True, lambda _attention: False):
-
-        def call_answer(_name, calls, _watched_calls, guess=guess):
-            return read_reply(respond.answer_calls(guess, calls), len(calls))
-
-        assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0
+        assert judge_exercise(exercise, reference, caller_of(guess), seed=5).points == 0
 
 
 def test_no_name_and_no_text_in_a_function_tells_its_label(module):
@@ -155,7 +145,7 @@ def test_a_name_that_tells_would_be_found():
 
 
 @every_family
-def test_all_functions_of_a_group_have_one_code_and_no_two_draws_have_the_same(module, family):
+def test_a_group_has_one_code_and_each_draw_its_own(module, family):
     codes = set()
     for seed in range(5):
         (code,) = {code_of(candidate) for candidate in module.drawn_candidates(Draw(seed), family)}
@@ -174,10 +164,7 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
     def looked_up(attention):
         return attention.__code__.co_code in seen[True] - seen[False]
 
-    def call_answer(_name, calls, _watched_calls):
-        return read_reply(respond.answer_calls(looked_up, calls), len(calls))
-
-    assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0
+    assert judge_exercise(exercise, reference, caller_of(looked_up), seed=5).points == 0
 
 
 def code_of(candidate) -> CodeType:

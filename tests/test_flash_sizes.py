@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from attention_lab.authoring import case
-from nbjudge.calls import read_reply
+from nbjudge.calls import caller_of
 from nbjudge.course.course import open_course
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
 
 ROOT = Path(__file__).parents[1]
 MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
@@ -22,7 +21,7 @@ MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
 @pytest.mark.parametrize(
     ("shorter", "block_size", "width"), list(product(MEMORY.SHORTER, MEMORY.BLOCKS, MEMORY.WIDTHS))
 )
-def test_an_answer_that_keeps_every_block_holds_too_much_whatever_sizes_are_drawn(shorter, block_size, width):
+def test_keeping_every_block_holds_too_much(shorter, block_size, width):
     length = MEMORY.COUNT * block_size - shorter
     argument = SimpleNamespace(numel=lambda: length * width)
     one_block = MEMORY.BYTES * length * block_size
@@ -67,7 +66,7 @@ def in_numpy(query, key, value, causal):
 
 @pytest.mark.parametrize("whole", [in_torch, in_numpy])
 @pytest.mark.parametrize("where", [False, True])
-def test_the_whole_matrix_of_a_long_text_alone_costs_the_points_for_memory(whole, where):
+def test_the_whole_matrix_costs_the_points_for_memory(whole, where):
     lesson, exercise = open_course(ROOT).exercise("flash_attention")
     reference = lesson.reference_answer("flash_attention")
 
@@ -102,7 +101,7 @@ def two_by_two(reference):
 
 
 @pytest.mark.parametrize("wrong", [keeps_causal_blocks, two_by_two])
-def test_causal_blocks_that_stay_or_are_too_large_cost_memory_and_scores(wrong):
+def test_causal_blocks_that_stay_cost_memory_and_scores(wrong):
     lesson, exercise = open_course(ROOT).exercise("flash_attention")
     reference = lesson.reference_answer("flash_attention")
     memory, scores = groups_lost(wrong(reference), exercise, reference)
@@ -110,8 +109,5 @@ def test_causal_blocks_that_stay_or_are_too_large_cost_memory_and_scores(wrong):
 
 
 def groups_lost(answer, exercise, reference):
-    def call_answer(_name, calls, _watched_calls):
-        return read_reply(respond.answer_calls(answer, calls), len(calls))
-
-    verdict = judge_exercise(exercise, reference, call_answer, seed=3)
+    verdict = judge_exercise(exercise, reference, caller_of(answer), seed=3)
     return [group.name for group in verdict.groups if not group.is_earned]

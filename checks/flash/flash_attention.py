@@ -197,30 +197,6 @@ def _added(state, scores, value):
 
 
 @flash_attention.accepted_alternative
-def backwards_through_the_keys(query, key, value, block_size, causal=False):
-    outputs, logarithms = [], []
-    for block, first in zip(
-        query.split(block_size, dim=-2), range(0, query.shape[-2], block_size), strict=True
-    ):
-        last = min(first + block_size, key.shape[-2]) if causal else key.shape[-2]
-        state = start_of(block, value)
-        for first_key in reversed(range(0, last, block_size)):
-            end = min(first_key + block_size, last)
-            scores = torch.einsum("...qd,...kd->...qk", block, key[..., first_key:end, :]) / math.sqrt(
-                key.shape[-1]
-            )
-            if causal:
-                scores = scores.masked_fill(
-                    hidden(first, block.shape[-2], first_key, end - first_key), -math.inf
-                )
-            state = _added(state, scores, value[..., first_key:end, :])
-        output, logarithm = finish(state)
-        outputs.append(output)
-        logarithms.append(logarithm)
-    return [torch.cat(outputs, -2), torch.cat(logarithms, -1)]
-
-
-@flash_attention.accepted_alternative
 def by_logarithms(query, key, value, block_size, causal=False):
     def add(state, scores, some):
         mean, logarithm, _ = state
@@ -231,14 +207,3 @@ def by_logarithms(query, key, value, block_size, causal=False):
         return mean * old + (scores - known[..., None]).exp() @ some, both, both
 
     return in_blocks(query, key, value, block_size, causal, adds=add, ends=lambda state: state[:2])
-
-
-@flash_attention.accepted_alternative
-def text_by_text(query, key, value, block_size, causal=False):
-    if query.dim() == 2:
-        return in_blocks(query, key, value, block_size, causal)
-    pairs = [
-        text_by_text(*text, block_size, causal)
-        for text in zip(query.unbind(0), key.unbind(0), value.unbind(0), strict=True)
-    ]
-    return torch.stack([each for each, _ in pairs]), torch.stack([each for _, each in pairs])

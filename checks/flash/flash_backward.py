@@ -234,23 +234,3 @@ def without_the_output(query, key, value, output, logsumexp, grad_output, block_
     return backward(
         query, key, value, output, logsumexp, grad_output, block_size, causal, rows_of=from_weights
     )
-
-
-@flash_backward.accepted_alternative
-def text_by_text(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    if query.dim() == 2:
-        return [*backward(query, key, value, output, logsumexp, grad_output, block_size, causal)]
-    told = (query, key, value, output, logsumexp, grad_output)
-    every = [text_by_text(*text, block_size, causal) for text in zip(*told, strict=True)]
-    return [torch.stack(each) for each in zip(*every, strict=True)]
-
-
-@flash_backward.accepted_alternative
-def recomputing_the_logarithm(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    own = []
-    for first in range(0, query.shape[-2], block_size):
-        scores = scores_of(query[..., first : first + block_size, :], key)
-        if causal:
-            scores = scores.masked_fill(hidden(first, scores.shape[-2], 0, key.shape[-2]), -math.inf)
-        own.append(scores.logsumexp(dim=-1))
-    return backward(query, key, value, output, torch.cat(own, -1), grad_output, block_size, causal)

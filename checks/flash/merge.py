@@ -188,31 +188,6 @@ def by_logarithms(one, other):
 
 
 @merge.accepted_alternative
-def by_where(one, other):
-    maximum = torch.where(one[1] > other[1], one[1], other[1])
-    shift = torch.where(maximum.isinf(), 0.0, maximum)
-    first, second = torch.exp(one[1] - shift) * one[2], torch.exp(other[1] - shift) * other[2]
-    total = first + second
-    divisor = torch.where(total > 0, total, 1.0)
-    return one[0] * (first / divisor)[..., None] + other[0] * (second / divisor)[..., None], maximum, total
-
-
-@merge.accepted_alternative
-def an_empty_part_as_an_equal(one, other):
-    """With the other's maximum an empty part changes nothing: its total is 0."""
-    tops = [torch.where(a[2] == 0, b[1], a[1]) for a, b in ((one, other), (other, one))]
-    maximum = torch.maximum(*tops)
-    shift = maximum.masked_fill(maximum == -math.inf, 0.0)
-    first, second = (each[2] * (top - shift).exp() for each, top in zip((one, other), tops, strict=True))
-    return weighed(one, other, first, second, maximum)
-
-
-@merge.accepted_alternative
-def the_other_way_round(one, other):
-    return [*right(other, one)]
-
-
-@merge.accepted_alternative
 def in_a_wider_tensor(one, other):
     maximum, shift = larger(one, other)
     both = sum(
@@ -222,15 +197,6 @@ def in_a_wider_tensor(one, other):
     )
     total = both[..., -1]
     return both[..., :-1] / (total + (total == 0))[..., None], maximum, total
-
-
-@merge.accepted_alternative
-def clamped(one, other):
-    """A part with a key has a total of at least 1, and only an empty one has less."""
-    maximum, shift = larger(one, other)
-    first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
-    sums = one[0] * first[..., None] + other[0] * second[..., None]
-    return sums / (first + second).clamp(min=1.0)[..., None], maximum, first + second
 
 
 @merge.mistake(

@@ -154,25 +154,6 @@ def by_einsum(query, key, value, mask=None):
     return sums / total.clamp(min=torch.finfo(total.dtype).tiny)[..., None], maximum[..., 0], total
 
 
-@part.accepted_alternative
-def key_by_key(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    exponentials = shares(scores, maximum)
-    total = sums = 0
-    for index in range(key.shape[-2]):
-        total = total + exponentials[..., index]
-        sums = sums + exponentials[..., index, None] * value[..., index, None, :]
-    return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum, total
-
-
-@part.accepted_alternative
-def with_a_constant_maximum(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.detach().amax(dim=-1)
-    return [*finish(shares(scores, maximum), value, maximum)]
-
-
 @part.mistake(
     "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
     "these."

@@ -161,26 +161,6 @@ def by_the_shape(layers, batch, length, num_kv_heads, head_size, bytes_per_numbe
 
 
 @cache_bytes.accepted_alternative
-def layer_by_layer(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    total = 0
-    for _ in range(layers):
-        for _ in ("key", "value"):
-            total += batch * num_kv_heads * length * head_size * bytes_per_number
-    return total
-
-
-@cache_bytes.accepted_alternative
-def by_a_product(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return math.prod([2, layers, batch, length, num_kv_heads, head_size, bytes_per_number])
-
-
-@cache_bytes.accepted_alternative
 def by_empty_tensors(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     key = torch.empty(batch, num_kv_heads, length, head_size, device="meta")
     return layers * 2 * key.numel() * bytes_per_number
-
-
-@cache_bytes.accepted_alternative
-def by_doubling(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    keys = layers * batch * length * num_kv_heads * head_size * bytes_per_number
-    return keys + keys

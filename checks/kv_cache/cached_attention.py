@@ -348,29 +348,6 @@ class ByEinsum(Right):
 
 
 @cached_attention.accepted_alternative
-class HeadByHead(Right):
-    def attend(self, query, key, value):
-        outputs = []
-        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1)):
-            scores = torch.bmm(q, k.mT) / math.sqrt(k.shape[-1])
-            outputs.append(torch.bmm(self.weigh(scores), v))
-        return torch.stack(outputs, dim=1)
-
-
-@cached_attention.accepted_alternative
-class TokenByToken(Right):
-    """No mask at all: each new token gets the keys that it may see."""
-
-    def attend(self, query, key, value):
-        past, rows = key.shape[2] - query.shape[2], []
-        for place in range(query.shape[2]):
-            seen = past + place + 1
-            scores = query[:, :, place : place + 1] @ key[:, :, :seen].mT * query.shape[-1] ** -0.5
-            rows.append(scores.softmax(-1) @ value[:, :, :seen])
-        return torch.cat(rows, dim=2)
-
-
-@cached_attention.accepted_alternative
 class PastAndNewApart(Right):
     """Scores against the past and against the new ones, side by side before the softmax."""
 
@@ -385,20 +362,6 @@ class PastAndNewApart(Right):
         seen, new = weights.split([past_key.shape[2], k.shape[2]], dim=-1)
         output = self.output(self.merge(seen @ past_value + new @ v))
         return output, [torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)]
-
-
-@cached_attention.accepted_alternative
-class WithATableOfItsOwn(Right):
-    """A mask that grows where it has to, outside of the state_dict."""
-
-    def __init__(self, embed_dim, num_heads, bias=False):
-        super().__init__(embed_dim, num_heads, bias)
-        self.register_buffer("table", torch.ones(1, 1, dtype=torch.bool), persistent=False)
-
-    def mask(self, new, total):
-        if total > len(self.table):
-            self.table = torch.ones(total, total, dtype=torch.bool).tril_()
-        return self.table[total - new : total, :total]
 
 
 @cached_attention.accepted_alternative

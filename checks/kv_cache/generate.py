@@ -173,47 +173,6 @@ def into_a_tensor_made_before(step, tokens, new_tokens):
     return result
 
 
-@generate.accepted_alternative
-def prompt_first_then_a_loop(step, tokens, new_tokens):
-    if new_tokens == 0:
-        return tokens
-    with torch.no_grad():
-        logits, cache = step(tokens, None)
-        following = logits[:, -1:].argmax(-1)
-        pieces = [tokens, following]
-        for _ in range(new_tokens - 1):
-            logits, cache = step(following, cache)
-            following = logits[:, -1:].argmax(-1)
-            pieces.append(following)
-    return torch.hstack(pieces)
-
-
-@generate.accepted_alternative
-def by_calling_itself(step, tokens, new_tokens):
-    def further(ids, cache, left):
-        if left == 0:
-            return []
-        with torch.set_grad_enabled(False):
-            logits, cache = step(ids, cache)
-        following = logits.select(1, -1).argmax(1).unsqueeze(1)
-        return [following, *further(following, cache, left - 1)]
-
-    return torch.cat([tokens, *further(tokens, None, new_tokens)], dim=-1)
-
-
-@generate.accepted_alternative
-def by_comparing_with_the_maximum(step, tokens, new_tokens):
-    ids, cache, texts = tokens, None, tokens.tolist()
-    for _ in range(new_tokens):
-        with torch.no_grad():
-            logits, cache = step(ids, cache)
-        last = [row[-1] for row in logits.tolist()]
-        chosen = [row.index(max(row)) for row in last]
-        ids = torch.tensor(chosen).view(-1, 1)
-        texts = [[*text, token] for text, token in zip(texts, chosen)]
-    return torch.tensor(texts)
-
-
 def _largest(logits):
     return logits[:, -1].argmax(dim=-1, keepdim=True)
 

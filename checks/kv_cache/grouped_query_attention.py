@@ -263,37 +263,6 @@ class ByEinsum(Right):
 
 
 @grouped_query_attention.accepted_alternative
-class ByExpanding(Right):
-    def share(self, x):
-        groups = self.num_heads // self.num_kv_heads
-        batch, heads, length, size = x.shape
-        return x[:, :, None].expand(batch, heads, groups, length, size).reshape(batch, -1, length, size)
-
-
-@grouped_query_attention.accepted_alternative
-class ByIndex(Right):
-    def share(self, x):
-        return x[:, torch.arange(self.num_heads) * self.num_kv_heads // self.num_heads]
-
-    def clear(self, weights, mask):
-        return torch.where(mask, weights, torch.zeros_like(weights))
-
-
-@grouped_query_attention.accepted_alternative
-class HeadByHead(Right):
-    def attend(self, query, key, value, mask):
-        outputs, tables = [], []
-        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1)):
-            scores = torch.bmm(q, k.mT) / math.sqrt(q.shape[-1])
-            if mask is not None:
-                scores = scores.masked_fill(mask.logical_not(), -1e9)
-            weights = torch.softmax(scores, -1)
-            tables.append(weights if mask is None else weights * mask)
-            outputs.append(tables[-1] @ v)
-        return torch.stack(outputs, 1), torch.stack(tables, 1)
-
-
-@grouped_query_attention.accepted_alternative
 class SharesTheWeights(Right):
     """Repeats the rows of the projections instead of their results: every query head gets keys of its own."""
 

@@ -185,22 +185,6 @@ def by_index(x, groups):
 
 
 @repeat_heads.accepted_alternative
-def by_stacking(x, groups):
-    return torch.stack([x] * groups, dim=2).flatten(1, 2)
-
-
-@repeat_heads.accepted_alternative
-def by_a_loop(x, groups):
-    return torch.cat([x[:, head : head + 1] for head in range(x.shape[1]) for _ in range(groups)], dim=1)
-
-
-@repeat_heads.accepted_alternative
-def by_a_product(x, groups):
-    copies = torch.ones(groups, dtype=x.dtype)
-    return torch.einsum("bhtd,g->bhgtd", x, copies).flatten(1, 2)
-
-
-@repeat_heads.accepted_alternative
 def by_filling(x, groups):
     result = x.new_empty(x.shape[0], x.shape[1] * groups, *x.shape[2:])
     for copy in range(groups):

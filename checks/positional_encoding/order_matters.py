@@ -251,15 +251,3 @@ def token_by_token(attend, x, permutation):
         if (after[:, new_place] - before[:, old_place]).abs().amax() > 1e-4:
             return True
     return False
-
-
-@order_matters.accepted_alternative
-def by_a_permutation_matrix(attend, x, permutation):
-    matrix = torch.eye(len(permutation), dtype=x.dtype)[permutation]
-    return bool((attend(matrix @ x) - matrix @ attend(x)).abs().max() > 1e-4)
-
-
-@order_matters.accepted_alternative
-def by_gathering(attend, x, permutation):
-    index = permutation.view(1, -1, 1).expand_as(x)
-    return bool(torch.any(torch.abs(attend(x.gather(1, index)) - attend(x).gather(1, index)) > 1e-4))

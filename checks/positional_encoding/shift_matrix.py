@@ -210,10 +210,3 @@ def exponential_of_a_generator(offset, embed_dim):
     turn[::2] = rates
     generator = torch.diag(turn, 1) - torch.diag(turn, -1)
     return torch.linalg.matrix_exp(offset * generator).float()
-
-
-@shift_matrix.accepted_alternative
-def by_kronecker_products(offset, embed_dim):
-    angles = (offset * _rates(embed_dim)).float()
-    turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
-    return torch.kron(angles.cos().diag(), torch.eye(2)) + torch.kron(angles.sin().diag(), turn)

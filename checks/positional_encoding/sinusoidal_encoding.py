@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
 from attention_lab.authoring import Exercise, Tolerance, case
 
@@ -281,20 +280,3 @@ def stacked_and_flattened(max_len, embed_dim):
     width = embed_dim + embed_dim % 2
     angles = torch.outer(torch.arange(max_len).float(), 10000 ** (-torch.arange(0, width, 2) / embed_dim))
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :embed_dim]
-
-
-@sinusoidal_encoding.accepted_alternative
-def one_sine_shifted_by_a_quarter_turn(max_len, embed_dim):
-    column = torch.arange(embed_dim, dtype=torch.float64)
-    rates = 10000 ** (-(column - column % 2) / embed_dim)
-    angles = torch.arange(max_len, dtype=torch.float64)[:, None] * rates + (column % 2) * (math.pi / 2)
-    return angles.sin().float()
-
-
-@sinusoidal_encoding.accepted_alternative
-def padded_to_an_even_width(max_len, embed_dim):
-    angles = _angles(max_len, embed_dim)
-    encoding = torch.zeros(max_len, embed_dim)
-    encoding[:, 0::2] += torch.sin(angles)
-    encoding[:, 1::2] += torch.cos(F.pad(angles, (0, 1)))[:, : embed_dim // 2]
-    return encoding

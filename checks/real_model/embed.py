@@ -225,27 +225,3 @@ def mask_from_the_ids(texts, tokenizer, embeddings, blocks):
         row = pool(x, mask)
         length = row.square().sum(dim=1, keepdim=True).sqrt()
         return torch.where(length < 1e-12, 0.0, row / length.clamp(min=1e-12)).clone()
-
-
-@embed.accepted_alternative
-def detached(texts, tokenizer, embeddings, blocks):
-    ids, mask = encode(texts, tokenizer)
-    x = embeddings(ids)
-    for block in blocks:
-        x = block(x, mask=mask.unsqueeze(1))
-    row = pool(x, mask)
-    return (row / torch.linalg.vector_norm(row, dim=-1, keepdim=True).clamp(min=1e-12)).detach()
-
-
-@embed.accepted_alternative
-def padded_by_hand(texts, tokenizer, embeddings, blocks):
-    lists = [tokenizer.encode(text).ids for text in texts]
-    ids = torch.zeros(len(lists), max(map(len, lists)), dtype=torch.int64)
-    for row, numbers in zip(ids, lists):
-        row[: len(numbers)] = torch.tensor(numbers)
-    mask = torch.arange(ids.shape[1]) < torch.tensor([len(numbers) for numbers in lists])[:, None]
-    with torch.no_grad():
-        x = embeddings(ids)
-        for block in blocks:
-            x = block(x, mask=mask.unsqueeze(1))
-        return nn.functional.normalize(pool(x, mask), dim=1)

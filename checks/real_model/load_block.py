@@ -174,16 +174,6 @@ def by_renaming(weights, layer):
 
 
 @load_block.accepted_alternative
-def clones(weights, layer):
-    return {name: tensor.detach().clone() for name, tensor in load(weights, layer).items()}
-
-
-@load_block.accepted_alternative
-def views(weights, layer):
-    return {name: tensor.view(tensor.shape) for name, tensor in load(weights, layer).items()}
-
-
-@load_block.accepted_alternative
 def by_a_loop(weights, layer):
     state = {}
     for part, bert_part in reversed(PARTS.items()):

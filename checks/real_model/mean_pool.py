@@ -95,20 +95,6 @@ def text_by_text(x, mask):
     return torch.stack(rows)
 
 
-@mean_pool.accepted_alternative
-def by_where(x, mask):
-    shown = mask.unsqueeze(-1)
-    total = torch.where(shown, x, torch.zeros_like(x)).sum(dim=1)
-    count = shown.sum(dim=1)
-    return total / torch.where(count == 0, torch.ones_like(count), count)
-
-
-@mean_pool.accepted_alternative
-def by_masked_fill(x, mask):
-    total = x.masked_fill(~mask[..., None], 0).sum(-2)
-    return total / mask.sum(-1, keepdim=True).clamp_min(1).to(x.dtype)
-
-
 def _pool(x, mask, count=None):
     """A correct answer; a mistake counts otherwise, or changes what comes in."""
     shown = mask.unsqueeze(-1).to(x.dtype)

@@ -216,13 +216,6 @@ class ByTheErrorFunction(Right):
         return 0.5 * x * (1.0 + torch.erf(x / math.sqrt(2.0)))
 
 
-@transformer_block.accepted_alternative
-class QueryKeyAndValueHandedOver(Right):
-    def attend(self, x, mask):
-        output, _ = self.attention(x, x, x, mask)
-        return output
-
-
 @transformer_block.accepted_alternative(
     "Both sums change a tensor of their own in place, which saves one tensor the size of the batch each; "
     "the input itself is left alone. (Only the sums are shown.)"
@@ -233,18 +226,6 @@ class SumsInPlace(Right):
 
     def second(self, x):
         return self.norm2(self.feed_forward(x).add_(x))
-
-
-@transformer_block.accepted_alternative
-class NormsByFunction(Right):
-    def normed(self, norm, x):
-        return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, 1e-12)
-
-    def first(self, x, mask):
-        return self.normed(self.norm1, x + self.attend(x, mask))
-
-    def second(self, x):
-        return self.normed(self.norm2, x + self.feed_forward(x))
 
 
 @transformer_block.accepted_alternative
@@ -259,13 +240,3 @@ class NormsByHand(Right):
 
     def second(self, x):
         return self.normed(self.norm2, x + self.feed_forward(x))
-
-
-@transformer_block.accepted_alternative
-class GeluAsAModule(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim)
-        self.gelu = nn.GELU()
-
-    def activation(self, x):
-        return self.gelu(x)

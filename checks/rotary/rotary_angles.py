@@ -272,18 +272,3 @@ def entry_by_entry(length, head_size, base=10000.0):
     _even(head_size)
     rows = [[place / base ** (2 * i / head_size) for i in range(head_size // 2)] for place in range(length)]
     return torch.tensor(rows)
-
-
-@rotary_angles.accepted_alternative
-def divided(length, head_size, base=10000.0):
-    _even(head_size)
-    slow = torch.pow(torch.tensor(base), torch.arange(0, head_size, 2).float() / head_size)
-    return torch.arange(length).float().unsqueeze(1) / slow
-
-
-@rotary_angles.accepted_alternative
-def by_adding_up(length, head_size, base=10000.0):
-    return (
-        _right(2, head_size, base)[1].double().expand(length, -1).cumsum(0).float()
-        - _right(2, head_size, base)[1]
-    )

@@ -245,29 +245,6 @@ class ByEinsum(Right):
 
 
 @rotary_attention.accepted_alternative
-class HeadByHead(Right):
-    def attend(self, query, key, value, mask):
-        outputs = []
-        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1), strict=True):
-            scores = (q @ k.mT / math.sqrt(k.shape[-1])).unsqueeze(1)
-            outputs.append(self.weights(scores, mask).squeeze(1) @ v)
-        return torch.stack(outputs, dim=1)
-
-
-@rotary_attention.accepted_alternative
-class RatesInABuffer(Right):
-    def __init__(self, embed_dim, num_heads, base=10000.0):
-        super().__init__(embed_dim, num_heads, base)
-        width = embed_dim // num_heads
-        rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-        self.register_buffer("rates", rates, persistent=False)
-
-    def angles(self, x, first):
-        positions = torch.arange(first, first + x.shape[-2])[:, None]
-        return (positions * self.rates).to(x.dtype)
-
-
-@rotary_attention.accepted_alternative
 class ByPartners(Right):
     def turn(self, x, first=0):
         angles = self.angles(x, first).repeat_interleave(2, -1)

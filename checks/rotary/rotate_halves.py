@@ -77,12 +77,3 @@ def by_partners(x, angles):
 def by_complex_numbers(x, angles):
     turned = torch.complex(*_cut(x)) * torch.polar(torch.ones_like(angles), angles)
     return _join(turned.real, turned.imag)
-
-
-@rotate_halves.accepted_alternative
-def into_a_new_tensor(x, angles):
-    first, second = _cut(x)
-    result = torch.empty_like(x)
-    result[..., : x.shape[-1] // 2] = first * torch.cos(angles) - second * torch.sin(angles)
-    result[..., x.shape[-1] // 2 :] = second * torch.cos(angles) + first * torch.sin(angles)
-    return result

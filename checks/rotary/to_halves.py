@@ -158,19 +158,6 @@ def by_row_numbers(weight, num_heads):
 
 
 @to_halves.accepted_alternative
-def by_a_view(weight, num_heads):
-    rows, inputs = weight.shape
-    pairs = weight.reshape(num_heads, rows // num_heads // 2, 2, inputs)
-    return pairs.permute(0, 2, 1, 3).reshape(rows, inputs)
-
-
-@to_halves.accepted_alternative
-def by_einsum(weight, num_heads):
-    cut = weight.unflatten(0, (num_heads, -1, 2))
-    return torch.einsum("hpti->htpi", cut).reshape(weight.shape)
-
-
-@to_halves.accepted_alternative
 def into_a_new_tensor(weight, num_heads):
     size = weight.shape[0] // num_heads
     result = torch.empty_like(weight)
@@ -179,11 +166,3 @@ def into_a_new_tensor(weight, num_heads):
         result[head * size : head * size + size // 2] = own[0::2]
         result[head * size + size // 2 : (head + 1) * size] = own[1::2]
     return result
-
-
-@to_halves.accepted_alternative
-def by_a_matrix(weight, num_heads):
-    size = weight.shape[0] // num_heads
-    order = torch.arange(size).view(-1, 2).T.flatten()
-    chosen = torch.eye(size, dtype=weight.dtype)[order]
-    return torch.block_diag(*[chosen] * num_heads) @ weight

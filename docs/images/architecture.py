@@ -42,7 +42,10 @@ ROWS: dict[str, tuple[Package, ...]] = {
         Package("exports/", ("grades for Canvas", "and Moodle")),
     ),
     "one notebook": (
-        Package("grading/", ("a job, data in and data out: the stages below, one after another; what a person decides",)),
+        Package(
+            "grading/",
+            ("a job, data in and data out: the stages below, one after another; what a person decides",),
+        ),
     ),
     "an extra": (
         Package("torch/", ("tensors and modules: their kind of value, what watches them, what draws them",)),
