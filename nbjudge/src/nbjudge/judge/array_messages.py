@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,12 @@ def differences(
     name: str,
     actual: Any,
     expected: Any,
-    unused: Iterable[Finding],
+    others: Iterable[Finding],
 ) -> Iterator[Finding]:
     """Describe how result `index` differs from the expected one, the most specific sentence first.
 
-    `unused` describes arguments that are not used. That is less specific than a wrong dtype or a factor, and
-    more specific than which rows are wrong.
+    `others` say that the result is right for another case. That is less specific than a wrong dtype or a
+    factor, and more specific than which rows are wrong.
     """
     kind = kind_of(actual)
     assert isinstance(kind, ArrayKind)
@@ -50,26 +51,170 @@ def differences(
         gaps = np.isnan(numbers) & np.isnan(target)
         numbers, target = np.where(gaps, 0, numbers), np.where(gaps, 0, target)
     tolerance = exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
+    pair = _Pair(name, numbers, target, tolerance, axes, case)
     with np.errstate(all="ignore"):
         if is_floating:
-            yield from _not_finite(name, numbers, target)
-            yield from _transposed(name, numbers, target, tolerance)
-            yield from narrower_dtype(name, numbers, target)
+            yield from pair.not_finite()
+            yield from pair.transposed()
+            yield from pair.narrower_dtype()
             for sentence in exercise.describe_array(index, name, numbers, target, case):
                 yield Cause.MEASURED_BY_COURSE.found(measurement=sentence)
-            yield from _constant_factor(name, numbers, target, case)
-        yield from unused
+            yield from pair.constant_factor()
+        yield from others
         if is_floating:
-            yield from _other_arrangement(name, numbers, target, tolerance, axes)
-            yield from _an_argument(name, numbers, target, tolerance, case)
-            yield from constant_difference(name, numbers, target)
-            yield from wrong_positions(name, numbers, target, tolerance, axes)
-            yield from _factor_of_each_row(name, numbers, target, tolerance, axes)
-        near = closeness(numbers, target, tolerance) if is_floating else []
+            yield from pair.other_arrangement()
+            yield from pair.an_argument()
+            yield from pair.constant_difference()
+            yield from pair.wrong_positions()
+            yield from pair.factor_of_each_row()
+        near = pair.closeness() if is_floating else []
         position = _largest_difference(numbers, target)
     wrong, right = told_apart(numbers[position], target[position])
     found = Cause.NUMBERS.found(name=name, position=list(position), actual=wrong, wanted=right)
     yield found.followed_by(*near)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A wrong array of floats and the expected one, of the same shape; each method looks for one cause."""
+
+    name: str
+    actual: Any
+    expected: Any
+    tolerance: tuple[float, float]
+    axes: Sequence[str]
+    case: Case
+
+    def close(self, one: Any, other: Any) -> bool:
+        """Whether two arrays are equal within the tolerance."""
+        rtol, atol = self.tolerance
+        return bool(np.allclose(one, other, rtol=rtol, atol=atol))
+
+    def axis_name(self, axis: int) -> str:
+        named = axis - self.actual.ndim + len(self.axes)
+        return f"“{self.axes[named]}”" if 0 <= named < len(self.axes) else f"axis {axis}"
+
+    def not_finite(self) -> Iterator[Finding]:
+        infinite = np.isinf(self.actual) & ~np.isinf(self.expected)
+        for what, where in (("NaN", np.isnan(self.actual)), ("infinite", infinite)):
+            if where.any():
+                position, count = first_position(where), int(where.sum())
+                row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
+                numbers = {"count": count, "size": where.size}
+                yield Cause.NOT_FINITE.found(name=self.name, what=what, where=row, **numbers)
+
+    def transposed(self) -> Iterator[Finding]:
+        actual, expected = self.actual, self.expected
+        is_square = actual.ndim >= 2 and actual.shape[-1] == actual.shape[-2]
+        same_dtype = actual.dtype == expected.dtype
+        if is_square and same_dtype and self.close(np.swapaxes(actual, -1, -2), expected):
+            yield Cause.TRANSPOSED.found(name=self.name)
+
+    def narrower_dtype(self) -> Iterator[Finding]:
+        """Say that every number is right to the rounding of a narrower dtype, and fits into it."""
+        actual, expected, some = self.actual, self.expected, self.expected[self.expected != 0]
+        if actual.dtype != expected.dtype or not np.isfinite(actual).all() or not some.size:
+            return
+        largest, furthest = float(abs(some).max()), float(abs(actual - expected).max())
+        for dtype, unit, narrow in NARROWER:
+            if unit <= np.finfo(actual.dtype).eps or not np.array_equal(narrow(actual), actual):
+                continue
+            if np.mean(narrow(some) != some) > SHARE_NOT_HELD and furthest < STEPS_ROUNDED * unit * largest:
+                yield Cause.NARROWER_DTYPE.found(name=self.name, dtype=dtype)
+                return
+
+    def constant_factor(self) -> Iterator[Finding]:
+        """Say by what number other than 1 all numbers are too large or too small, if there is one."""
+        actual, expected = self.actual, self.expected
+        if not expected.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
+            return
+        large = abs(expected) > abs(expected).max() * 1e-2
+        if not large.any():
+            return
+        factor = float(np.median(actual[large] / expected[large]))
+        close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
+        if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3:
+            size = size_behind(factor, self.case)
+            yield Cause.FACTOR.found(name=self.name, factor=f"{factor:.4g}", size=size)
+
+    def other_arrangement(self) -> Iterator[Finding]:
+        """Say that the right rows (or columns) are in another order, or some of them in place of others."""
+        for axis, size in enumerate(self.actual.shape):
+            if size < SHORTEST_AXIS:
+                continue
+            both = (self.actual, self.expected)
+            rows, right = (np.moveaxis(array, axis, 0).reshape(size, -1) for array in both)
+            nearest = [int(np.argmin(np.abs(right - row).max(axis=1))) for row in rows]
+            if right.shape[1] > 1 and np.abs(right).max() and self.close(rows, right[nearest]):
+                place = next(index for index, other in enumerate(nearest) if index != other)
+                where = {"axis": self.axis_name(axis), "place": place, "other": nearest[place]}
+                yield Cause.ARRANGEMENT.found(name=self.name, **where)
+
+    def an_argument(self) -> Iterator[Finding]:
+        """Say that an argument was returned, or added to the right numbers (or taken off)."""
+        for value in (*self.case.args, *self.case.kwargs.values()):
+            kind = kind_of(value)
+            same_form = isinstance(kind, ArrayKind) and tuple(value.shape) == self.actual.shape
+            if not same_form or not isinstance(kind, ArrayKind) or not kind.is_floating(value):
+                continue
+            number = kind.as_numbers(value)
+            for cause, wrong in (
+                (Cause.AN_ARGUMENT, number),
+                (Cause.ARGUMENT_ADDED, self.expected + number),
+                (Cause.ARGUMENT_SUBTRACTED, self.expected - number),
+            ):
+                if self.close(wrong, self.actual):
+                    yield cause.found(name=self.name, argument=f"{kind.noun} of shape {tuple(value.shape)}")
+
+    def constant_difference(self) -> Iterator[Finding]:
+        """Say that all numbers are too large or too small by the same amount."""
+        difference = self.actual.astype(float) - self.expected
+        middle = float(np.median(difference))
+        spread = float(abs(difference - middle).max(initial=0.0))
+        if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
+            more = "more" if middle > 0 else "less"
+            yield Cause.DIFFERENCE.found(name=self.name, amount=f"{abs(middle):.4g}", more=more)
+
+    def wrong_positions(self) -> Iterator[Finding]:
+        """If at most half of the rows (or columns) are wrong, say which."""
+        rtol, atol = self.tolerance
+        wrong = ~np.isclose(self.actual, self.expected, rtol=rtol, atol=atol)
+        found = []
+        for axis, size in enumerate(wrong.shape):
+            hit = wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis))
+            if size >= SHORTEST_AXIS and 0 < hit.sum() <= size / 2:
+                found.append((hit.sum() / size, axis, np.flatnonzero(hit)))
+        if not found:
+            return
+        _, axis, positions = min(found, key=lambda entry: entry[:2])
+        first = first_position(wrong)
+        value, target = told_apart(self.actual[first], self.expected[first])
+        where = _positions(positions, wrong.shape[axis], self.axis_name(axis))
+        numbers = {"position": list(first), "actual": value, "wanted": target}
+        yield Cause.POSITIONS.found(name=self.name, where=where, **numbers)
+
+    def factor_of_each_row(self) -> Iterator[Finding]:
+        """Say that each row (or column) is right up to a factor of its own."""
+        actual, expected = self.actual, self.expected
+        for axis in {actual.ndim - 1, max(actual.ndim - 2, 0)} if actual.ndim > 1 else ():
+            if actual.shape[axis] < SHORTEST_AXIS:
+                continue
+            products, squares = (actual * expected).sum(axis, keepdims=True), np.square(expected)
+            factors = products / squares.sum(axis, keepdims=True)
+            if self.close(factors * expected, actual) and (abs(factors - 1) > ROUNDING).any():
+                worst = f"{float(factors.reshape(-1)[np.argmax(abs(factors - 1))]):.4g}"
+                yield Cause.FACTOR_OF_ROWS.found(name=self.name, axis=self.axis_name(axis), factor=worst)
+
+    def closeness(self) -> list[str]:
+        """Say that wrong numbers are nearly right; return nothing if they are not."""
+        largest = float(abs(self.expected).max(initial=0.0))
+        furthest = float(abs(self.actual.astype(float) - self.expected).max(initial=0.0))
+        if not largest or not furthest < CLOSE * largest:
+            return []
+        rtol, atol = self.tolerance
+        size = HALF_ROUNDING[0] < furthest / largest < HALF_ROUNDING[1]
+        close = Cause.CLOSE.says(furthest=f"{furthest:.2g}", atol=f"{atol:.0e}", rtol=f"{rtol:.0e}")
+        return [close, *([Cause.HALF_PRECISION.says()] if size else [])]
 
 
 def first_position(where: Any) -> tuple[int, ...]:
@@ -99,35 +244,6 @@ def _shape_mismatch(
     return cause.found(name=name, actual=actual, wanted=expected, axes=with_axes)
 
 
-def _not_finite(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
-    for kind, where in (("NaN", np.isnan(actual)), ("infinite", np.isinf(actual) & ~np.isinf(expected))):
-        if where.any():
-            position = first_position(where)
-            row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
-            count = int(where.sum())
-            yield Cause.NOT_FINITE.found(name=name, what=kind, where=row, count=count, size=where.size)
-
-
-def _transposed(name: str, actual: Any, expected: Any, tolerance: tuple[float, float]) -> Iterator[Finding]:
-    if actual.ndim >= 2 and actual.shape[-1] == actual.shape[-2] and actual.dtype == expected.dtype:
-        rtol, atol = tolerance
-        if np.allclose(np.swapaxes(actual, -1, -2), expected, rtol=rtol, atol=atol):
-            yield Cause.TRANSPOSED.found(name=name)
-
-
-def _constant_factor(name: str, actual: Any, expected: Any, case: Case) -> Iterator[Finding]:
-    """Say by what number other than 1 all numbers are too large or too small, if there is one."""
-    if not expected.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
-        return
-    large = abs(expected) > abs(expected).max() * 1e-2
-    if not large.any():
-        return
-    factor = float(np.median(actual[large] / expected[large]))
-    close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
-    if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3:
-        yield Cause.FACTOR.found(name=name, factor=f"{factor:.4g}", size=size_behind(factor, case))
-
-
 def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
     if actual.dtype.kind in "biufc" and expected.dtype.kind in "biufc":
         wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
@@ -135,93 +251,6 @@ def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
     else:
         distance = actual != expected
     return tuple(int(axis) for axis in np.unravel_index(int(np.argmax(distance)), distance.shape))
-
-
-def wrong_positions(
-    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[Finding]:
-    """If at most half of the rows (or columns) are wrong, say which."""
-    rtol, atol = tolerance
-    wrong = ~np.isclose(actual, expected, rtol=rtol, atol=atol)
-    found = []
-    for axis, size in enumerate(wrong.shape):
-        hit = wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis))
-        if size >= SHORTEST_AXIS and 0 < hit.sum() <= size / 2:
-            found.append((hit.sum() / size, axis, np.flatnonzero(hit)))
-    if not found:
-        return
-    _, axis, positions = min(found, key=lambda each: each[:2])
-    first = first_position(wrong)
-    value, target = told_apart(actual[first], expected[first])
-    where = _positions(positions, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
-    yield Cause.POSITIONS.found(name=name, where=where, position=list(first), actual=value, wanted=target)
-
-
-def constant_difference(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
-    """Say that all numbers are too large or too small by the same amount."""
-    difference = actual.astype(float) - expected
-    middle = float(np.median(difference))
-    spread = float(abs(difference - middle).max(initial=0.0))
-    if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
-        more = "more" if middle > 0 else "less"
-        yield Cause.DIFFERENCE.found(name=name, amount=f"{abs(middle):.4g}", more=more)
-
-
-def _other_arrangement(
-    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[Finding]:
-    """Say that the right rows (or columns) are there in another order, or some of them in place of others."""
-    rtol, atol = tolerance
-    for axis, size in enumerate(actual.shape):
-        if size < SHORTEST_AXIS:
-            continue
-        rows, right = (np.moveaxis(each, axis, 0).reshape(size, -1) for each in (actual, expected))
-        scale = np.abs(right).max()
-        nearest = [int(np.argmin(np.abs(right - row).max(axis=1))) for row in rows]
-        if right.shape[1] > 1 and scale and np.allclose(rows, right[nearest], rtol=rtol, atol=atol):
-            place = next(index for index, other in enumerate(nearest) if index != other)
-            where = _axis_name(axis, actual.ndim, axes)
-            yield Cause.ARRANGEMENT.found(name=name, axis=where, place=place, other=nearest[place])
-
-
-def _an_argument(
-    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], case: Case
-) -> Iterator[Finding]:
-    """Say that an argument was returned, or added to the right numbers (or taken off)."""
-    rtol, atol = tolerance
-    for value in (*case.args, *case.kwargs.values()):
-        kind = kind_of(value)
-        if (
-            not isinstance(kind, ArrayKind)
-            or tuple(value.shape) != actual.shape
-            or not kind.is_floating(value)
-        ):
-            continue
-        number = kind.as_numbers(value)
-        noun = f"{kind.noun} of shape {tuple(value.shape)}"
-        for cause, wrong in (
-            (Cause.AN_ARGUMENT, number),
-            (Cause.ARGUMENT_ADDED, expected + number),
-            (Cause.ARGUMENT_SUBTRACTED, expected - number),
-        ):
-            if np.allclose(wrong, actual, rtol=rtol, atol=atol):
-                yield cause.found(name=name, argument=noun)
-
-
-def _factor_of_each_row(
-    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
-) -> Iterator[Finding]:
-    """Say that each row (or column) is right up to a factor of its own."""
-    rtol, atol = tolerance
-    for axis in {actual.ndim - 1, max(actual.ndim - 2, 0)} if actual.ndim > 1 else ():
-        if actual.shape[axis] < SHORTEST_AXIS:
-            continue
-        factors = (actual * expected).sum(axis, keepdims=True) / np.square(expected).sum(axis, keepdims=True)
-        close = np.allclose(factors * expected, actual, rtol=rtol, atol=atol)
-        if close and (abs(factors - 1) > ROUNDING).any():
-            along = _axis_name(axis, actual.ndim, axes)
-            worst = float(factors.reshape(-1)[np.argmax(abs(factors - 1))])
-            yield Cause.FACTOR_OF_ROWS.found(name=name, axis=along, factor=f"{worst:.4g}")
 
 
 def size_behind(factor: float, case: Case) -> str:
@@ -233,28 +262,6 @@ def size_behind(factor: float, case: Case) -> str:
             if math.isclose(factor, value, rel_tol=ROUNDING):
                 return f", that is {form}, and {size} is a size of what went in"
     return ""
-
-
-def narrower_dtype(name: str, actual: Any, expected: Any) -> Iterator[Finding]:
-    """Say that every number is right to the rounding of a narrower dtype, and fits into it.
-
-    Parameters
-    ----------
-    name
-        The array's name in the sentence.
-    actual, expected
-        Floating arrays.
-    """
-    if actual.shape != expected.shape or actual.dtype != expected.dtype or not np.isfinite(actual).all():
-        return
-    some = expected[expected != 0]
-    for dtype, unit, narrow in NARROWER:
-        if not some.size or unit <= np.finfo(actual.dtype).eps or not np.array_equal(narrow(actual), actual):
-            continue
-        largest, furthest = float(abs(some).max()), float(abs(actual - expected).max())
-        if np.mean(narrow(some) != some) > SHARE_NOT_HELD and furthest < STEPS_ROUNDED * unit * largest:
-            yield Cause.NARROWER_DTYPE.found(name=name, dtype=dtype)
-            return
 
 
 def _to_bfloat16(numbers: Any) -> Any:
@@ -274,18 +281,6 @@ SHARE_NOT_HELD = 0.5  # of the expected numbers, that the narrower dtype cannot 
 STEPS_ROUNDED = 4  # what several roundings may add up to
 
 
-def closeness(actual: Any, expected: Any, tolerance: tuple[float, float]) -> list[str]:
-    """Say that wrong numbers are nearly right; return nothing if they are not."""
-    largest = float(abs(expected).max(initial=0.0))
-    furthest = float(abs(actual.astype(float) - expected).max(initial=0.0))
-    if not largest or not furthest < CLOSE * largest:
-        return []
-    rtol, atol = tolerance
-    size = HALF_ROUNDING[0] < furthest / largest < HALF_ROUNDING[1]
-    close = Cause.CLOSE.says(furthest=f"{furthest:.2g}", atol=f"{atol:.0e}", rtol=f"{rtol:.0e}")
-    return [close, *([Cause.HALF_PRECISION.says()] if size else [])]
-
-
 def _positions(positions: Any, size: int, word: str) -> str:
     for parity, first in (("even", 0), ("odd", 1)):
         every = np.arange(first, size, 2)
@@ -293,11 +288,6 @@ def _positions(positions: Any, size: int, word: str) -> str:
             return f"the {parity} positions of {word}"
     noun = "position" if len(positions) == 1 else "positions"
     return f"{noun} {listed([str(position) for position in positions])} of {word}"
-
-
-def _axis_name(axis: int, count: int, axes: Sequence[str]) -> str:
-    named = axis - count + len(axes)
-    return f"“{axes[named]}”" if 0 <= named < len(axes) else f"axis {axis}"
 
 
 def _sizes(case: Case) -> set[int]:

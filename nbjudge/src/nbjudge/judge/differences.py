@@ -204,14 +204,14 @@ def _measurements(
         one, other = describe.told_apart(*both) if plain else map(short, both)
         yield Cause.VALUE.found(what=what, is_="is" if is_part else "gives", actual=one, wanted=other)
         return
-    unused = _unused_arguments(result, number, actual, index, name)
+    others = _same_as_other_cases(result, number, actual, index, name)
     if isinstance(kind, ArrayKind):
         # NumPy is imported only if there is an array.
         from nbjudge.judge.array_messages import differences
 
-        yield from differences(exercise, result.drawn.cases[number], index, name, actual, expected, unused)
+        yield from differences(exercise, result.drawn.cases[number], index, name, actual, expected, others)
     else:
-        yield from unused
+        yield from others
         for difference in kind.differences(name, actual, expected):
             yield Cause.TABLE.found(difference=difference)
 
@@ -227,20 +227,14 @@ def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expec
     return next(_measurements(result, number, beyond, entry, *both, is_part=True))
 
 
-def _unused_arguments(
+def _same_as_other_cases(
     result: GroupResult, number: int, actual: Any, index: int, name: str
 ) -> Iterator[Finding]:
-    """Name the arguments without which the reference gives the student's result: they are not used."""
-
-    def is_it(value: Any) -> bool:
-        values = value if isinstance(value, (list, tuple)) else [value]
-        return index < len(values) and same_value(actual, values[index], result.exercise.tolerance)
-
-    for argument, answer in answers_without_argument(result.drawn, number).items():
-        if is_it(answer.value):
-            yield Cause.UNUSED_ARGUMENT.found(name=name, argument=argument)
+    """Name the changes of the case, such as an argument left out, that give the student's result."""
     for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
-        if is_it(answer.value.get("result") if isinstance(answer.value, dict) else answer.value):
+        value = answer.value.get("result") if isinstance(answer.value, dict) else answer.value
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
             yield Cause.OTHER_CASE.found(name=name, clause=clause)
 
 
@@ -261,29 +255,6 @@ def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -
                 break
         drawn.other_answers[number] = found
     return drawn.other_answers[number]
-
-
-def answers_without_argument(drawn: DrawnGroup, number: int) -> dict[str, Answer]:
-    """Return what the reference gives without each optional argument of a case; the group keeps it.
-
-    A positional argument is left out together with all arguments after it and those given by name.
-    """
-    if number not in drawn.without_argument:
-        case = drawn.cases[number]
-        names = argument_names(receiver(drawn.reference, case))
-        fewer = {
-            names[end]: replace(case, args=case.args[:end], kwargs={})
-            for end in range(min(len(case.args), len(names)) - 1, 0, -1)
-        }
-        for name in case.kwargs:
-            rest = {other: value for other, value in case.kwargs.items() if other != name}
-            fewer[name] = replace(case, kwargs=rest)
-        calls = calls_for(list(fewer.values()), [None] * len(fewer))
-        answers = answers_of(drawn.reference, [not_measured(call) for call in calls])
-        drawn.without_argument[number] = {
-            name: answer for name, answer in zip(fewer, answers, strict=True) if answer.status == "value"
-        }
-    return drawn.without_argument[number]
 
 
 def describe_evidence(result: GroupResult, number: int) -> str:

@@ -46,8 +46,6 @@ class DrawnGroup:
     retest_factor: float = 0.5  # see `Exercise`
     # The calls of the retest and the expected answers to them, once `nbjudge.judge.retest` has made them.
     retest: tuple[list[Call], list[Answer]] | None = None
-    # By the index of a case, once `nbjudge.judge.differences.answers_without_argument` has made them.
-    without_argument: dict[int, dict[str, Answer]] = field(default_factory=dict)
     # By the index of a case, behind the clause that says what is changed in it; see `other_cases`.
     other_answers: dict[int, list[tuple[str, Answer]]] = field(default_factory=dict)
     _mistake_answers: dict[tuple[str, int], Answer] = field(default_factory=dict)

@@ -127,7 +127,6 @@ class Cause(Enum):
     PARTS_VALUES = "The {side} of `{name}` hold other numbers than they should."
     PART_DIFFERS = "Of the {side} of `{name}`, `{part}` is {actual}, not {wanted}."
     VALUE = "{what} {is_} {actual}, and {wanted} is right."
-    UNUSED_ARGUMENT = "{name} is the same as if `{argument}` had not been given: it is not used."
     OTHER_CASE = "{name} is the same as if {clause}."
     DIFFERS = "`{name}` does not return what the exercise asks for."
     BEHAVES_OTHERWISE = "`{name}` does not behave as the exercise asks."

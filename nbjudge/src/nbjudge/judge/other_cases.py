@@ -38,6 +38,8 @@ def other_cases(case: Case, names: Sequence[str]) -> Iterator[tuple[str, Case]]:
         }
         return replace(case, args=(*args, *case.args[len(args) :]), kwargs=kwargs)
 
+    for name, fewer in _without_arguments(case, names):
+        yield f"`{name}` had not been given: it is not used", fewer
     for name, value in given.items():
         for words, other in _changes(value):
             yield f"`{name}` were {words}", called(**{name: other})
@@ -54,6 +56,15 @@ def other_cases(case: Case, names: Sequence[str]) -> Iterator[tuple[str, Case]]:
     state = getattr(case.build, "state", None)
     for words, weights in _other_weights(state) if state else ():
         yield words, replace(case, build=replace(case.build, state=weights))  # type: ignore[type-var]
+
+
+def _without_arguments(case: Case, names: Sequence[str]) -> Iterator[tuple[str, Case]]:
+    """Leave out each argument: a positional one with all behind it, and with those given by name."""
+    for end in range(min(len(case.args), len(names)) - 1, 0, -1):
+        yield names[end], replace(case, args=case.args[:end], kwargs={})
+    for name in case.kwargs:
+        rest = {other: value for other, value in case.kwargs.items() if other != name}
+        yield name, replace(case, kwargs=rest)
 
 
 def _alike(one: Any, other: Any) -> bool:
