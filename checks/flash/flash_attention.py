@@ -1,6 +1,7 @@
-"""The exercise `flash_attention`, and right answers written in other ways."""
+"""The exercise `flash_attention`, and the mistakes it can name."""
 
 import math
+from functools import partial
 
 import torch
 
@@ -8,7 +9,7 @@ from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, E
 from nbjudge.torch.memory import multiplications_of, without_gradients
 
 from . import memory
-from .blocks import finish, hidden, in_blocks, scores_of, start_of
+from .blocks import add, ahead, finish, hidden, in_blocks, plainly, scores_of, start_of
 
 flash_attention = Exercise(
     "flash_attention",
@@ -207,3 +208,263 @@ def by_logarithms(query, key, value, block_size, causal=False):
         return mean * old + (scores - known[..., None]).exp() @ some, both, both
 
     return in_blocks(query, key, value, block_size, causal, adds=add, ends=lambda state: state[:2])
+
+
+@flash_attention.mistake(
+    "The scores are not scaled: each block's are query · key / √d_k, as in all lessons since the second."
+)
+def not_scaled(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, score=lambda q, k: scores_of(q, k, 1.0))
+
+
+@flash_attention.mistake(
+    "The scores are divided by the root of the *block size*. It is d_k, the width of query and key, that "
+    "makes them large."
+)
+def scaled_by_the_block(query, key, value, block_size, causal=False):
+    def scaled(q, k):
+        return scores_of(q, k, block_size**-0.5)
+
+    return in_blocks(query, key, value, block_size, causal, score=scaled)
+
+
+@flash_attention.mistake(
+    "Each block has its own softmax, and the outputs are added. Weights must be shares of the total over "
+    "*all* keys: keep maximum and total from block to block, or merge parts."
+)
+def a_softmax_in_each_block(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        _, maximum, total = add(state, scores, some)
+        return state[0] + scores.softmax(dim=-1).nan_to_num(0.0) @ some, maximum, total
+
+    def done(state):
+        return state[0], state[1] + state[2].log()
+
+    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
+
+
+@flash_attention.mistake(
+    "The blocks' outputs are averaged as if every block weighed the same. A block counts by its rescaled "
+    "total: that is what `merge` is for."
+)
+def blocks_averaged(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        count = (state[3] if len(state) > 3 else 0) + 1
+        _, maximum, total = add(state[:3], scores, some)
+        own = scores.softmax(dim=-1).nan_to_num(0.0) @ some
+        return state[0] + (own - state[0]) / count, maximum, total, count
+
+    def done(state):
+        return state[0], state[1] + state[2].log()
+
+    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
+
+
+def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
+    sums, maximum, total = state
+    new = keep(maximum, scores.amax(dim=-1))
+    shift = new.masked_fill(new == -math.inf, 0.0)
+    old = (maximum - shift).exp()
+    exponentials = (scores - shift[..., None]).exp()
+    sums = (sums * old[..., None] if of_sums else sums) + exponentials @ value
+    return sums, new, (total * old if of_total else total) + exponentials.sum(dim=-1)
+
+
+@flash_attention.mistake(
+    "Where a later block has a larger score, the new maximum is used, but the old sums still belong to "
+    "the old one. Multiply output *and* total by exp(old − new) first."
+)
+def nothing_rescaled(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        return _add(state, scores, some, of_sums=False, of_total=False)
+
+    return in_blocks(query, key, value, block_size, causal, adds=added)
+
+
+@flash_attention.mistake(
+    "The numbers are right as long as scores are small: nothing is subtracted before `exp`, which "
+    "overflows at 88 (in float32; 709 in float64). Subtract the largest score so far."
+)
+def without_the_maximum(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        exponentials = scores.exp()
+        return state[0] + exponentials @ some, state[1].clamp(0, 0), state[2] + exponentials.sum(dim=-1)
+
+    return in_blocks(query, key, value, block_size, causal, adds=added)
+
+
+@flash_attention.mistake(
+    "The last, shorter block of keys is left out: the number of blocks was rounded down. Count up to the "
+    "end: `range(0, T_k, block_size)`, and let the slice be short."
+)
+def last_keys_left_out(query, key, value, block_size, causal=False):
+    def whole(length):
+        return max(length // block_size * block_size, min(block_size, length))
+
+    return in_blocks(query, key, value, block_size, causal, length_of=whole)
+
+
+@flash_attention.mistake(
+    "The loop over keys ends at the number of queries. There can be more keys than queries, or fewer: it "
+    "ends at the length of `key`."
+)
+def as_many_keys_as_queries(query, key, value, block_size, causal=False):
+    length = query.shape[-2]
+    return in_blocks(query, key[..., :length, :], value[..., :length, :], block_size, causal)
+
+
+@flash_attention.mistake(
+    "Each block of queries meets only the block of keys at the same position. It has to meet all of them "
+    "(causal: all up to it): two loops."
+)
+def own_block_only(query, key, value, block_size, causal=False):
+    blocks = zip(*(each.split(block_size, dim=-2) for each in (query, key, value)), strict=False)
+    pairs = [plainly(*block, causal) for block in blocks]
+    return torch.cat([each for each, _ in pairs], dim=-2), torch.cat([each for _, each in pairs], dim=-1)
+
+
+@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key after its own position.")
+def causal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size)
+
+
+@flash_attention.mistake(
+    "Every block hides its own upper triangle, also those far below the diagonal: positions were compared"
+    " within the block. Compare positions in the *text*: first of the block + position in it."
+)
+def places_within_the_block(query, key, value, block_size, causal=False):
+    def own(first_query, queries, first_key, keys):
+        return hidden(0, queries, 0, keys)
+
+    return in_blocks(query, key, value, block_size, causal, hides=own)
+
+
+@flash_attention.mistake(
+    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
+    "keys that come after them."
+)
+def diagonal_seen_whole(query, key, value, block_size, causal=False):
+    def nothing(_, queries, __, keys):
+        return torch.zeros(queries, keys, dtype=torch.bool)
+
+    return in_blocks(query, key, value, block_size, causal, hides=nothing)
+
+
+@flash_attention.mistake(
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query."
+)
+def own_place_hidden(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
+
+
+@flash_attention.mistake(
+    "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) is "
+    "not a number. Leave hidden blocks out, or subtract 0 in such rows."
+)
+def minus_infinity_from_itself(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        own = scores.amax(dim=-1)
+        exponentials = (scores - own[..., None]).exp()  # this block's own, before it is merged
+        new = torch.maximum(state[1], own)
+        old, factor = (state[1] - new).exp(), (own - new).exp()
+        sums = state[0] * old[..., None] + exponentials @ some * factor[..., None]
+        return sums, new, state[2] * old + exponentials.sum(dim=-1) * factor
+
+    return in_blocks(query, key, value, block_size, causal, adds=added, seen=None)
+
+
+@flash_attention.mistake(
+    "Blocks that are hidden as a whole are computed all the same; nearly half of all blocks are. End the "
+    "loop over keys at the last query of the block."
+)
+def computes_hidden_blocks(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, seen=None)
+
+
+@flash_attention.mistake(
+    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. This "
+    "function exists to avoid that. Take one block of queries and one of keys."
+)
+def the_whole_matrix(query, key, value, block_size, causal=False):
+    return plainly(query, key, value, causal)
+
+
+@flash_attention.mistake(
+    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it"
+    " for a block, from the positions of its queries and keys."
+)
+def a_mask_of_all(query, key, value, block_size, causal=False):
+    length = query.shape[-2] if causal else 1
+    every = torch.ones(length, length, dtype=torch.bool).triu(1)
+
+    def of_all(first_query, queries, first_key, keys):
+        return every[first_query : first_query + queries, first_key : first_key + keys]
+
+    return in_blocks(query, key, value, block_size, causal, hides=of_all)
+
+
+@flash_attention.mistake(
+    "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
+    "together they are the matrix again. Merge each block at once, and do not keep it."
+)
+def keeps_every_block(query, key, value, block_size, causal=False):
+    blocks = []
+
+    def kept_scores(some_queries, some_keys):
+        blocks.append(scores_of(some_queries, some_keys))
+        return blocks[-1]
+
+    return in_blocks(query, key, value, block_size, causal, score=kept_scores)
+
+
+@flash_attention.mistake(
+    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
+    "of it. It is a length: how many queries and keys are in a block, so that memory does not grow with "
+    "the square of the text."
+)
+def a_number_of_blocks(query, key, value, block_size, causal=False):
+    length = max(query.shape[-2], key.shape[-2])
+    return in_blocks(query, key, value, math.ceil(length / block_size), causal)
+
+
+@flash_attention.mistake(
+    "Every score is computed twice: once for maximum or total, once for the weights. Keep both from block"
+    " to block, and rescale: one pass over the keys."
+)
+def every_score_twice(query, key, value, block_size, causal=False):
+    output, _ = in_blocks(query, key, value, block_size, causal)
+    logarithms = []
+    for first in range(0, query.shape[-2], block_size):
+        block = query[..., first : first + block_size, :]
+        seen = first + block.shape[-2] if causal else key.shape[-2]
+        scores = scores_of(block, key[..., :seen, :])
+        if causal:
+            scores = scores.masked_fill(hidden(first, block.shape[-2], 0, seen), -math.inf)
+        logarithms.append(scores.logsumexp(dim=-1))
+    return output, torch.cat(logarithms, dim=-1)
+
+
+for _clause, _steps in {
+    "the output were not divided by the total": {"ends": lambda state: (state[0], finish(state)[1])},
+    "the logarithm of the total lacked the maximum": {
+        "ends": lambda state: (finish(state)[0], state[2].log())
+    },
+    "the total were in the place of its logarithm": {"ends": lambda state: (finish(state)[0], state[2])},
+    "the maximum were in the place of the logarithm": {"ends": lambda state: (finish(state)[0], state[1])},
+    "the old output were not rescaled to a new maximum": {
+        "adds": lambda state, scores, some: _add(state, scores, some, of_sums=False)
+    },
+    "the old total were not rescaled to a new maximum": {
+        "adds": lambda state, scores, some: _add(state, scores, some, of_total=False)
+    },
+    "each block's maximum replaced the one so far": {
+        "adds": lambda *told: _add(*told, keep=lambda _, new: new)
+    },
+    "the block on the diagonal were left out as well": {"seen": lambda first_query, _: first_query},
+    "a query saw the key right behind it as well": {"hides": lambda *block: ahead(*block) > 1, "seen": None},
+    "a query saw only itself and what comes after it": {
+        "hides": lambda *block: ahead(*block) < 0,
+        "seen": None,
+    },
+}.items():
+    flash_attention.cause(_clause, partial(in_blocks, **_steps))

@@ -311,12 +311,6 @@ def output_by_old_totals(one, other):
     return weighed(one, other, one[2], other[2], maximum)[0], maximum, total
 
 
-@merge.mistake("The maxima were added. The largest score over all keys is the larger of the two maxima.")
-def maxima_added(one, other):
-    output, _, total = right(one, other)
-    return output, one[1] + other[1], total
-
-
 @merge.mistake(
     "`maximum` holds the logarithm of the sum, and `total` is 1 then: the same information, but not these"
     " three results. `maximum` is the largest score, `total` the sum of exp(score − maximum)."
@@ -335,39 +329,6 @@ def without_a_shift(one, other):
     first, second = (each[2] * each[1].exp() for each in (one, other))
     output, _, total = weighed(one, other, first, second, maximum)
     return output, maximum, total / shift.exp()
-
-
-@merge.mistake("The rescaling is in base 2, but scores and totals are in base e: `torch.exp`, not `2 **`.")
-def base_two(one, other):
-    maximum, shift = larger(one, other)
-    first, second = (each[2] * (each[1] - shift).exp2() for each in (one, other))
-    return weighed(one, other, first, second, maximum)
-
-
-@merge.mistake("The three results are in the wrong order: return output, maximum, total.")
-def another_order(one, other):
-    output, maximum, total = right(one, other)
-    return output, total, maximum
-
-
-@merge.mistake(
-    "The result is right, but the first part was changed on the way: it was written into. Make new tensors."
-)
-def writes_into_the_first(one, other):
-    output, maximum, total = right(one, other)
-    for old, new in zip(one, (output, maximum, total), strict=True):
-        old.data.copy_(new)
-    return one
-
-
-@merge.mistake(
-    "The numbers are right, but the gradient is not: the factors exp(old − new) left the graph. Totals and "
-    "maxima depend on the scores, and the gradient has to go through both."
-)
-def factors_detached(one, other):
-    maximum, shift = larger(one, other)
-    first, second = (each[2] * (each[1] - shift).detach().exp() for each in (one, other))
-    return weighed(one, other, first, second, maximum)
 
 
 @merge.mistake(
@@ -420,15 +381,6 @@ def zero_for_an_empty_maximum(one, other):
 def one_for_an_empty_total(one, other):
     output, maximum, total = right(one, other)
     return output, maximum, total.masked_fill(maximum == -math.inf, 1.0)
-
-
-@merge.mistake(
-    "-inf was replaced by a very low number: `maximum` is -1e9, or the smallest float, where a query sees"
-    " nothing. Return -inf."
-)
-def a_fixed_low_maximum(one, other):
-    output, maximum, total = right(one, other)
-    return output, maximum.clamp(min=-1e9), total
 
 
 @merge.mistake(

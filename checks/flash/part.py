@@ -248,45 +248,6 @@ def over_the_queries(query, key, value, mask=None):
     return exponentials / total[..., None, :] @ value, maximum, total
 
 
-@part.mistake(
-    "`maximum` and `total` have an axis of size 1 too many: they are (..., T_q). Keep it for your own "
-    "broadcasting, and drop it at the end: `[..., 0]` or `squeeze(-1)`."
-)
-def an_axis_too_many(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum[..., None], total[..., None]
-
-
-@part.mistake("The three results are in the wrong order: return output, maximum, total.")
-def another_order(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, total, maximum
-
-
-@part.mistake("The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.")
-def base_two(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    lowest = maximum.masked_fill(maximum == -math.inf, 0.0)[..., None]
-    return finish(torch.exp2(scores - lowest), value, maximum)
-
-
-@part.mistake(
-    "The numbers are right in float32, but float64 comes back as float32: something casts on the way. The "
-    "results have the dtype of the arguments."
-)
-def always_float32(query, key, value, mask=None):
-    return _part(query.float(), key.float(), value.float(), mask)
-
-
-@part.mistake(
-    "The numbers are right, but no gradient reaches `query` and `key`: the scores left the graph through "
-    "`.data`, `.detach()` or `no_grad`. Compute with the tensors themselves."
-)
-def detached(query, key, value, mask=None):
-    return _part(query.detach(), key.detach(), value, mask)
-
-
 def _part(query, key, value, mask):
     scores = scaled_scores(query, key, mask)
     maximum = scores.amax(dim=-1)

@@ -5,6 +5,8 @@ import math
 import torch
 import torch.nn as nn
 
+from attention_lab.authoring.causes import add_causes
+
 from .cached_attention import Right, cached_attention
 
 
@@ -39,24 +41,6 @@ class NoMaskBehindACache(Right):
 
 
 @cached_attention.mistake(
-    "The mask's border is one position too far to the right: each new token also sees the one after it. "
-    "It should see all of the past, the new ones before it, and itself."
-)
-class OneTooFar(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new + 1)
-
-
-@cached_attention.mistake(
-    "A token does not see itself when there is a past: the mask is shifted one too little. New token i "
-    "may see the past and the new ones up to and including itself."
-)
-class NotItself(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new - (total > new))
-
-
-@cached_attention.mistake(
     "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
     "come earlier too: new token i may see new tokens 0 to i."
 )
@@ -78,63 +62,16 @@ class SeesNoPast(Right):
         return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
 
 
-class PastFromAnAxis(Right):
-    """The mask is shifted by the length of another axis of the cache."""
+def _past_as(length_of):
+    """The mask is shifted by another length, of a shape (B, H, T, D)."""
 
-    axis = 1
-
-    def weigh(self, scores):
+    def attend(self, query, key, value):
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
         new, total = scores.shape[-2:]
-        past = self.lengths[self.axis] if total > new else 0
-        mask = torch.ones(new, total, dtype=torch.bool).tril(diagonal=past)
-        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+        mask = torch.ones(new, total, dtype=torch.bool).tril(length_of(key.shape) if total > new else 0)
+        return scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
 
-    def attend(self, query, key, value):
-        self.lengths = key.shape
-        return super().attend(query, key, value)
-
-
-@cached_attention.mistake(
-    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of heads. A "
-    "cached key is (B, H, T_past, D), so the tokens are its third axis."
-)
-class PastFromTheHeads(PastFromAnAxis):
-    axis = 1
-
-
-@cached_attention.mistake(
-    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. "
-    "A cached key is (B, H, T_past, D), so the tokens are its third axis."
-)
-class PastFromTheBatch(PastFromAnAxis):
-    axis = 0
-
-
-@cached_attention.mistake(
-    "The number of past tokens is read from the wrong axis: the mask is shifted by the head size. A cached "
-    "key is (B, H, T_past, D), so the tokens are its third axis."
-)
-class PastFromTheHeadSize(PastFromAnAxis):
-    axis = 3
-
-
-@cached_attention.mistake(
-    "The number of past tokens is read as the length of the cache, which is a pair: it is always 2. Take the "
-    "size of the cached keys, (B, H, T_past, D), along axis 2, counted from 0."
-)
-class PastFromThePair(PastFromAnAxis):
-    def attend(self, query, key, value):
-        self.lengths = {self.axis: 2}
-        return Right.attend(self, query, key, value)
-
-
-@cached_attention.mistake(
-    "The mask is inverted: a token sees what comes after it, and nothing before. True means may attend: "
-    "on the diagonal and to its left."
-)
-class MaskTurnedRound(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool).triu(diagonal=total - new)
+    return {"attend": attend}
 
 
 @cached_attention.mistake(
@@ -212,60 +149,6 @@ class Unscaled(Right):
 
 
 @cached_attention.mistake(
-    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
-    "numbers: it is the root of D that belongs there."
-)
-class ScaledByTheWholeWidth(Right):
-    def scale(self, head_size):
-        return math.sqrt(head_size * self.num_heads)
-
-
-@cached_attention.mistake(
-    "The scores are divided by the head size D, so the weights are too even. It is the root of D that "
-    "belongs there."
-)
-class ScaledByTheHeadSize(Right):
-    def scale(self, head_size):
-        return head_size
-
-
-@cached_attention.mistake(
-    "The softmax runs over the queries: each key divides its weight among them. Each query divides its "
-    "weight among the keys, which are the last axis of the scores (B, H, T_new, T)."
-)
-class SoftmaxOverTheQueries(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -math.inf), dim=-2)
-
-
-@cached_attention.mistake(
-    "The hidden scores are set to 0, which is a score like any other, so hidden keys take part in the "
-    "softmax. Set the scores to -inf before it."
-)
-class HiddenScoresOfZero(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), 0.0), dim=-1)
-
-
-@cached_attention.mistake(
-    "Hidden scores are filled with a number that is not low enough: visible scores go down to -1e4 here, "
-    "and hidden keys then get weight. Set hidden scores to -inf before the softmax."
-)
-class FilledTooHigh(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -100.0), dim=-1)
-
-
-@cached_attention.mistake(
-    "Hidden scores are filled with -1e4, and a visible score may be as low, so hidden keys then get "
-    "weight. Set hidden scores to -inf before the softmax."
-)
-class FilledWithMinusTenThousand(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -1e4), dim=-1)
-
-
-@cached_attention.mistake(
     "The weights are hidden after the softmax, so the rows no longer sum to 1. Hide the scores before it,"
     " with -inf."
 )
@@ -281,15 +164,6 @@ class MasksAfterTheSoftmax(Right):
 class JoinsTheNumbers(Right):
     def join(self, past, new):
         return torch.cat([past, new], dim=-1)
-
-
-@cached_attention.mistake(
-    "The cache is joined along the axis of the heads, so the result has more heads. Tokens are the third "
-    "axis of (B, H, T, D): join along that one."
-)
-class JoinsTheHeads(Right):
-    def join(self, past, new):
-        return torch.cat([past, new], dim=1)
 
 
 @cached_attention.mistake(
@@ -364,15 +238,6 @@ class TokensBeforeHeads(Right):
 
 
 @cached_attention.mistake(
-    "The cache is kept with its heads merged, (B, T, E). Here it is (B, H, T, D): keep keys and values as"
-    " they are after the heads are split off."
-)
-class HeadsMerged(Right):
-    def returned_cache(self, new, total):
-        return tuple(self.merge(each) for each in total)
-
-
-@cached_attention.mistake(
     "The cache that was passed in is changed in place: continued a second time, the same cache gives "
     "another answer. Make new tensors by joining, and leave what comes in as it is."
 )
@@ -418,32 +283,6 @@ class OneBufferForAll(Right):
 
 
 @cached_attention.mistake(
-    "Where gradients are off, keys and values are written into one buffer: two continuations of the same "
-    "cache share it, and the second overwrites what the first has kept. Make new tensors by joining, with"
-    " gradients and without."
-)
-class OneBufferWithoutGradients(OneBufferForAll):
-    def returned_cache(self, new, total):
-        return total if torch.is_grad_enabled() else super().returned_cache(new, total)
-
-
-@cached_attention.mistake(
-    "Right in float32. In float64 the keys meet a buffer of float32, which is torch's default and not the "
-    "dtype of `x`. Results keep the dtype: make the buffer with the one of `x`."
-)
-class BufferInFloat32(Right):
-    def join(self, past, new):
-        before = past.shape[2]
-        buffer = torch.zeros(*new.shape[:2], before + new.shape[2], new.shape[3])
-        buffer[:, :, :before], buffer[:, :, before:] = past, new
-        return buffer
-
-    def forward(self, x, cache=None):
-        nothing = self.split(x)[:, :, :0]
-        return super().forward(x, (nothing, nothing) if cache is None else cache)
-
-
-@cached_attention.mistake(
     "The numbers are right, but no gradient flows through the cache: it left the graph through "
     "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they are."
 )
@@ -452,102 +291,10 @@ class Detached(Right):
         return tuple(each.detach() for each in total)
 
 
-@cached_attention.mistake(
-    "The new cache is right, but the old one is taken out of the graph as it is read: no gradient reaches"
-    " it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers."
-)
-class DetachesThePast(Right):
-    def join(self, past, new):
-        return torch.cat([past.detach(), new], dim=2)
-
-
 @cached_attention.mistake("Key and value are swapped in the cache that comes back. The pair is (key, value).")
 class ValueFirst(Right):
     def returned_cache(self, new, total):
         return total[1], total[0]
-
-
-@cached_attention.mistake(
-    "Key and value are swapped when the cache is read: new keys are joined to old values, and new values "
-    "to old keys. The pair is (key, value): the old keys are its first entry."
-)
-class ReadsTheValueFirst(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache and (cache[1], cache[0]))
-
-
-@cached_attention.mistake(
-    "The new keys are joined to the old values as well as to the old keys, and the new values are never "
-    "used. A copy-and-paste slip: new values belong after the old values."
-)
-class NewKeysBehindOldValues(Right):
-    def behind(self, cache, key, value):
-        return self.join(cache[0], key), self.join(cache[1], key)
-
-
-@cached_attention.mistake(
-    "The new values are joined to the old keys as well as to the old values, and the new keys are never "
-    "used. A copy-and-paste slip: new keys belong after the old keys."
-)
-class NewValuesBehindOldKeys(Right):
-    def behind(self, cache, key, value):
-        return self.join(cache[0], value), self.join(cache[1], value)
-
-
-@cached_attention.mistake(
-    "The new values are joined to the keys, which hold old and new tokens already, so the values come out"
-    " longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
-    "entry of the cache."
-)
-class ValuesBehindJoinedKeys(Right):
-    def behind(self, cache, key, value):
-        key = self.join(cache[0], key)
-        return key, self.join(key, value)
-
-
-@cached_attention.mistake(
-    "The old keys are read twice, and the old values never. A copy-and-paste slip: the second entry of "
-    "the cache holds the values."
-)
-class OldKeysTwice(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache and (cache[0], cache[0]))
-
-
-@cached_attention.mistake(
-    "The old values are read twice, and the old keys never. A copy-and-paste slip: the first entry of the"
-    " cache holds the keys."
-)
-class OldValuesTwice(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache and (cache[1], cache[1]))
-
-
-@cached_attention.mistake(
-    "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
-    "the second of the pair holds the values."
-)
-class KeysTwice(Right):
-    def returned_cache(self, new, total):
-        return total[0], total[0]
-
-
-@cached_attention.mistake(
-    "Nothing is returned: is the `return` line missing? Return a pair, (output, cache)."
-)
-class ReturnsNothing(Right):
-    def forward(self, x, cache=None):
-        super().forward(x, cache)
-
-
-@cached_attention.mistake(
-    "You return output, key and value as three results. Return two, (output, cache): the cache is one "
-    "pair, (key, value), so that the caller can pass it on as it is."
-)
-class KeyAndValueApart(Right):
-    def forward(self, x, cache=None):
-        output, (key, value) = super().forward(x, cache)
-        return output, key, value
 
 
 class WithWeights(Right):
@@ -567,31 +314,12 @@ class WeightsToo(WithWeights):
 
 
 @cached_attention.mistake(
-    "You also return the averaged weights, as in lesson 6, and so three results. Return two, (output, "
-    "cache), with the cache as one pair, (key, value)."
-)
-class MeanWeightsToo(WithWeights):
-    def forward(self, x, cache=None):
-        output, new_cache = super().forward(x, cache)
-        return output, self.weights.mean(dim=1), new_cache
-
-
-@cached_attention.mistake(
     "The second result is the weights, (B, H, T_new, T). Here it is the cache: the pair (key, value) of past "
     "and new, which the next call needs."
 )
 class WeightsInsteadOfTheCache(WithWeights):
     def forward(self, x, cache=None):
         return super().forward(x, cache)[0], self.weights
-
-
-@cached_attention.mistake(
-    "The second result is the averaged weights, as in lesson 6. Here it is the cache: the pair (key, value) "
-    "of past and new, which the next call needs."
-)
-class MeanWeightsInsteadOfTheCache(WithWeights):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache)[0], self.weights.mean(dim=1)
 
 
 @cached_attention.mistake(
@@ -623,3 +351,56 @@ class NoCacheAtFirst(Right):
     def forward(self, x, cache=None):
         output, total = super().forward(x, cache)
         return output, None if cache is None else total
+
+
+def _up_to(diagonal):
+    return {"mask": lambda self, new, total: torch.ones(new, total).tril(diagonal(total - new)).bool()}
+
+
+def _weighed(fill, dim=-1):
+    return {
+        "weigh": lambda self, scores: scores.masked_fill(~self.mask(*scores.shape[-2:]), fill).softmax(dim)
+    }
+
+
+add_causes(
+    cached_attention,
+    Right,
+    {
+        "the mask were shifted by the number of heads": _past_as(lambda shape: shape[1]),
+        "the mask were shifted by the number of sentences": _past_as(lambda shape: shape[0]),
+        "the mask were shifted by the head size": _past_as(lambda shape: shape[3]),
+        "the mask were shifted by 2, the length of the pair": _past_as(lambda shape: 2),
+        "each token also saw the one behind it": _up_to(lambda past: past + 1),
+        "a token behind a cache did not see itself": _up_to(lambda past: past - (past > 0)),
+        "the mask were inverted": {
+            "mask": lambda self, new, total: torch.ones(new, total, dtype=torch.bool).triu(
+                diagonal=total - new
+            )
+        },
+        "the scores were divided by √E": {
+            "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)
+        },
+        "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
+        "the softmax ran over the queries": _weighed(-math.inf, dim=-2),
+        "hidden scores were 0, and not minus infinity": _weighed(0.0),
+        "hidden scores were -100, and not minus infinity": _weighed(-100.0),
+        "hidden scores were -1e4, and not minus infinity": _weighed(-1e4),
+        "the new keys were joined to the old values as well": {
+            "behind": lambda self, cache, key, value: (self.join(cache[0], key), self.join(cache[1], key))
+        },
+        "the new values were joined to the old keys as well": {
+            "behind": lambda self, cache, key, value: (self.join(cache[0], value), self.join(cache[1], value))
+        },
+        "the old keys were read as the old values, too": {
+            "forward": lambda self, x, cache=None: Right.forward(self, x, cache and (cache[0], cache[0]))
+        },
+        "the old values were read as the old keys, too": {
+            "forward": lambda self, x, cache=None: Right.forward(self, x, cache and (cache[1], cache[1]))
+        },
+        "the cache held the keys twice": {"returned_cache": lambda self, new, total: (total[0], total[0])},
+        "the old keys and values were swapped as they were read": {
+            "forward": lambda self, x, cache=None: Right.forward(self, x, cache and (cache[1], cache[0]))
+        },
+    },
+)

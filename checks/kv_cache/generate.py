@@ -387,16 +387,6 @@ def gradients_off_for_good(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients are on afterwards, even if they were off before. Restore the earlier mode: `torch.no_grad`"
-    " as a context does."
-)
-def gradients_on_afterwards(step, tokens, new_tokens):
-    result = _loop(step, tokens, new_tokens)
-    torch.set_grad_enabled(True)
-    return result
-
-
-@generate.mistake(
     "The cache is read: its truth value, its length or one of its entries. Only `step` knows what it is "
     "made of: pass it on as it came, and test at most whether it is None."
 )
@@ -418,16 +408,6 @@ def the_first_choice_for_ever(step, tokens, new_tokens):
     return _chosen_first(step, tokens, new_tokens, chooses_once=True)
 
 
-@generate.mistake(
-    "The first new token is there twice, and all others come one place late: it is appended before the loop "
-    "and a second time in its first round. Append each token once, when it is chosen."
-)
-def the_first_choice_twice(step, tokens, new_tokens):
-    tokens, last = _chosen_first(step, tokens, new_tokens), tokens.shape[1]
-    twice = torch.cat([tokens[:, : last + 1], tokens[:, last:]], dim=1)
-    return twice[:, : last + new_tokens]
-
-
 def _chosen_first(step, tokens, new_tokens, chooses_once=False):
     """Right, unless `chooses_once` keeps the first choice."""
     if new_tokens == 0:
@@ -441,22 +421,6 @@ def _chosen_first(step, tokens, new_tokens, chooses_once=False):
             ids = ids if chooses_once else logits[:, -1].argmax(dim=-1, keepdim=True)
             pieces.append(ids)
     return torch.cat(pieces, dim=1)
-
-
-@generate.mistake(
-    "The last token of the prompt is passed a second time after the prompt, which the cache holds "
-    "already: it is seen twice. The logits of the prompt's own step say what comes next: take its last "
-    "row."
-)
-def the_last_prompt_token_again(step, tokens, new_tokens):
-    with torch.no_grad():
-        _, cache = step(tokens, None)
-        ids = tokens[:, -1:]
-        for _ in range(new_tokens):
-            logits, cache = step(ids, cache)
-            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
-            tokens = torch.cat([tokens, ids], dim=1)
-    return tokens
 
 
 @generate.mistake(

@@ -53,14 +53,6 @@ def whole_rows(x, groups):
 
 
 @repeat_heads.mistake(
-    "The copies became an axis of their own, (B, H_kv, groups, T, D). The result has four axes: join the "
-    "heads and their copies into one axis."
-)
-def five_axes(x, groups):
-    return x.unsqueeze(2).expand(-1, -1, groups, -1, -1)
-
-
-@repeat_heads.mistake(
     "The sentences of the batch are repeated instead of the heads: the heads are the second axis."
 )
 def the_batch(x, groups):
@@ -70,14 +62,6 @@ def the_batch(x, groups):
 @repeat_heads.mistake("The tokens are repeated instead of the heads: the heads are the second axis.")
 def the_tokens(x, groups):
     return x.repeat_interleave(groups, dim=2)
-
-
-@repeat_heads.mistake(
-    "The numbers within a head are repeated, so the heads became wider, not more: the heads are the "
-    "second axis."
-)
-def the_numbers(x, groups):
-    return x.repeat_interleave(groups, dim=-1)
 
 
 @repeat_heads.mistake(
@@ -129,43 +113,6 @@ def joined_at_the_wrong_place(x, groups):
 def flattened_and_cut_again(x, groups):
     batch, heads, length, head_size = x.shape
     return x.repeat_interleave(groups).reshape(batch, heads * groups, length, head_size)
-
-
-@repeat_heads.mistake(
-    "The result is float32 although `x` is float64: the new tensor has torch's default dtype. Results keep "
-    "the dtype: make the new tensor with the one of `x`."
-)
-def in_float32(x, groups):
-    result = torch.empty(x.shape[0], x.shape[1] * groups, *x.shape[2:])
-    for copy in range(groups):
-        result[:, copy::groups] = x
-    return result
-
-
-@repeat_heads.mistake(
-    "Each head is followed by zeros instead of its copies. Every one of the `groups` query heads needs "
-    "the keys: fill every copy."
-)
-def zeros_between(x, groups):
-    result = x.new_zeros(x.shape[0], x.shape[1] * groups, *x.shape[2:])
-    result[:, ::groups] = x
-    return result
-
-
-@repeat_heads.mistake(
-    "You read `groups` as the number of heads of the result. It says how often each head is repeated: the"
-    " result has H_kv times `groups` heads."
-)
-def groups_as_the_number_of_heads(x, groups):
-    return x.repeat_interleave(groups, dim=1)[:, :groups]
-
-
-@repeat_heads.mistake(
-    "The numbers are right, but no gradient comes back: the keys left the graph through `.data`, "
-    "`.detach()` or NumPy. The key projection has to learn from every copy, so repeat the tensor itself."
-)
-def detached(x, groups):
-    return x.detach().repeat_interleave(groups, dim=1)
 
 
 @repeat_heads.accepted_alternative(

@@ -253,16 +253,6 @@ class words_forgotten(_Encoding):
 
 
 @positional_encoding.mistake(
-    "The positions are added in place: the caller's tensor changes, and a second call adds them again. "
-    "Return a new tensor."
-)
-class added_in_place(_Encoding):
-    def add(self, x):
-        x += self.pe[: x.shape[1]]
-        return x
-
-
-@positional_encoding.mistake(
     "Some numbers are 0, and different ones at each call: the module contains a dropout, which works in "
     "training mode. The paper's model applies dropout to what this module returns; the module itself "
     "only adds the positions."

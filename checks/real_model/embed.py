@@ -1,4 +1,6 @@
-"""What the grader checks about `embed`, with its own blocks and embeddings."""
+"""The exercise `embed`, and the mistakes it can name."""
+
+from functools import partial
 
 import torch
 import torch.nn as nn
@@ -225,3 +227,231 @@ def mask_from_the_ids(texts, tokenizer, embeddings, blocks):
         row = pool(x, mask)
         length = row.square().sum(dim=1, keepdim=True).sqrt()
         return torch.where(length < 1e-12, 0.0, row / length.clamp(min=1e-12)).clone()
+
+
+@embed.mistake(
+    "A text's vector changes when longer texts are in its batch: the blocks attend to padding. Pass the "
+    "tokenizer's attention mask to each block."
+)
+def attends_to_padding(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, hide=False)
+
+
+@embed.mistake(
+    "Padding is in the mean: the blocks get the mask, but the mean does not. Pass it to `mean_pool` too."
+)
+def padding_in_the_mean(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x.mean(dim=1))
+
+
+@embed.mistake(
+    "The padding is neither hidden from the blocks nor left out of the mean. Use the tokenizer's attention "
+    "mask in both places."
+)
+def no_mask_at_all(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, hide=False, pooling=lambda x, mask: x.mean(dim=1))
+
+
+@embed.mistake(
+    "The mask is inverted: the blocks see the padding and nothing else. attention_mask is 1 where there is a "
+    "token, and True = may attend."
+)
+def mask_inverted(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: ~mask.unsqueeze(1))
+
+
+@embed.mistake("The blocks get a mask (B, T). They expect (B, 1, T): an axis for the queries is missing.")
+def mask_without_query_axis(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: mask)
+
+
+@embed.mistake(
+    "This is the vector of [CLS]. The encoder was trained with the mean over all tokens of the text."
+)
+def cls_instead_of_mean(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x[:, 0])
+
+
+@embed.mistake(
+    "The rows do not have length 1. Divide each by its L2 norm at the end, so that a dot product of two rows "
+    "is their cosine."
+)
+def not_normalised(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row)
+
+
+@embed.mistake(
+    "A row of zeros gives NaN, because it is divided by its norm, 0. Keep the divisor above 0: such a row "
+    "stays zero."
+)
+def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
+
+
+@embed.mistake("The blocks are not used: this is the mean of the embeddings alone.")
+def no_blocks(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, [])
+
+
+@embed.mistake(
+    "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
+    "through them once, with `for block in blocks`."
+)
+def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
+    with torch.no_grad():
+        ids, mask = encode(texts, tokenizer)
+        x = embeddings(ids)
+        for layer in range(len(blocks)):
+            x = blocks[layer](x, mask=mask.unsqueeze(1))
+        return nn.functional.normalize(pool(x, mask), dim=-1)
+
+
+@embed.mistake(
+    "If the blocks can be read only once, the first text uses them up, and the other texts go through none. "
+    "Run all texts as one batch, or make a list of the blocks first."
+)
+def blocks_used_up(texts, tokenizer, embeddings, blocks):
+    return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])
+
+
+def _ends(first, last):
+    """The mean without that many tokens at the beginning and at the end of each text."""
+
+    def pooled(x, mask):
+        place, length = torch.arange(mask.shape[1]), mask.sum(dim=1, keepdim=True)
+        return pool(x, mask & (place >= first) & (place < length - last))
+
+    return pooled
+
+
+CAUSES = {
+    "the maximum were in the place of the mean": {
+        "pooling": lambda x, mask: x.masked_fill(~mask[..., None], -torch.inf).amax(dim=1)
+    },
+    "each row were divided by the sum of its absolute values": {
+        "unit": lambda row: nn.functional.normalize(row, p=1, dim=-1)
+    },
+    "the columns had length 1, and not the rows": {"unit": lambda row: nn.functional.normalize(row, dim=0)},
+    "all rows were divided by the norm of the whole batch": {
+        "unit": lambda row: row / row.norm().clamp(min=1e-12)
+    },
+    "1e-3 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 0.001)},
+    "the divisor were at least 1e-6": {"unit": lambda row: nn.functional.normalize(row, dim=-1, eps=1e-06)},
+    "[CLS] and [SEP] were left away": {"special": False},
+    "[CLS] were left out of the mean": {"pooling": _ends(1, 0)},
+    "[SEP] were left out of the mean": {"pooling": _ends(0, 1)},
+    "the last token were in the place of the mean": {
+        "pooling": lambda x, mask: x[torch.arange(len(x)), mask.sum(1) - 1]
+    },
+    "the last column, padding or not, were in the place of the mean": {"pooling": lambda x, mask: x[:, -1]},
+    "the second token were in the place of the mean": {"pooling": lambda x, mask: x[:, 1]},
+    "the smallest numbers were in the place of the mean": {
+        "pooling": lambda x, mask: x.masked_fill(~mask[..., None], torch.inf).amin(dim=1)
+    },
+    "the median were in the place of the mean": {"pooling": lambda x, mask: x.median(dim=1).values},
+    "the mask were inverted in the mean": {"pooling": lambda x, mask: pool(x, ~mask)},
+    "[CLS] and [SEP] were left out of the mean": {"pooling": _ends(1, 1)},
+    "the tokens had length 1 before the mean as well": {
+        "pooling": lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask)
+    },
+    "the mean of a row were subtracted before its norm": {
+        "unit": lambda row: nn.functional.normalize(row - row.mean(-1, True), dim=-1)
+    },
+    "a layer norm were in the place of the L2 norm": {
+        "unit": lambda row: nn.functional.layer_norm(row, row.shape[-1:])
+    },
+    "a softmax were in the place of the L2 norm": {"unit": lambda row: row.softmax(-1)},
+    "each row were divided by its largest number": {
+        "unit": lambda row: row / row.abs().amax(-1, True).clamp(min=1e-12)
+    },
+    "each row were divided by its standard deviation": {
+        "unit": lambda row: row / row.std(-1, keepdim=True).clamp(min=1e-12)
+    },
+}
+for _clause, _step in CAUSES.items():
+    embed.cause(_clause, partial(run, **_step))
+
+
+def _with_blocks(wrap):
+    return lambda texts, tokenizer, embeddings, blocks: run(texts, tokenizer, embeddings, wrap(list(blocks)))
+
+
+def _only_some_see_the_mask(some):
+    def wrapped(blocks):
+        shown = range(len(blocks))[some]
+        return [
+            block if place in shown else lambda x, mask, block=block: block(x)
+            for place, block in enumerate(blocks)
+        ]
+
+    return _with_blocks(wrapped)
+
+
+def _after_each(function):
+    return _with_blocks(
+        lambda blocks: [lambda x, mask, b=block: function(x, b(x, mask=mask)) for block in blocks]
+    )
+
+
+for _clause, _answer in {
+    "only the last block were used": _with_blocks(lambda blocks: blocks[-1:]),
+    "only the first block were used": _with_blocks(lambda blocks: blocks[:1]),
+    "the blocks came in the reverse order": _with_blocks(lambda blocks: blocks[::-1]),
+    "only the first block got the mask": _only_some_see_the_mask(slice(0, 1)),
+    "only the last block got the mask": _only_some_see_the_mask(slice(-1, None)),
+    "each block's input were added to its output": _after_each(lambda x, result: x + result),
+    "the tokens got length 1 after each block": _after_each(
+        lambda x, result: nn.functional.normalize(result, dim=-1)
+    ),
+}.items():
+    embed.cause(_clause, _answer)
+
+
+@embed.mistake(
+    "The result has requires_grad=True: autograd recorded all blocks. Turn gradients off while they run."
+)
+def records_gradients(texts, tokenizer, embeddings, blocks):
+    ids, mask = encode(texts, tokenizer)
+    x = embeddings(ids)
+    for block in blocks:
+        x = block(x, mask=mask.unsqueeze(1))
+    return nn.functional.normalize(pool(x, mask), dim=-1)
+
+
+@embed.mistake(
+    "Gradients stay off after the call. `torch.no_grad`, as a with block or as a decorator, restores the "
+    "mode that was on before."
+)
+def gradients_off_for_good(texts, tokenizer, embeddings, blocks):
+    torch.set_grad_enabled(False)
+    return run(texts, tokenizer, embeddings, blocks)
+
+
+@embed.mistake(
+    "Gradients are on after the call, even if they were off before it. Restore the mode that was on before."
+)
+def gradients_on_afterwards(texts, tokenizer, embeddings, blocks):
+    vectors = run(texts, tokenizer, embeddings, blocks)
+    torch.set_grad_enabled(True)
+    return vectors
+
+
+@embed.mistake(
+    "The modules are left in evaluation mode. These blocks give the same result in both modes, so do not "
+    "change their mode."
+)
+def left_in_evaluation_mode(texts, tokenizer, embeddings, blocks):
+    blocks = list(blocks)
+    for block in blocks:
+        block.eval()
+    return run(texts, tokenizer, embeddings, blocks)
+
+
+@embed.mistake(
+    "The call changes the tokenizer's settings (its padding or its truncation). The tokenizer is ready to "
+    "use: leave it as it is."
+)
+def changes_the_tokenizer(texts, tokenizer, embeddings, blocks):
+    vectors = run(texts, tokenizer, embeddings, blocks)
+    tokenizer.no_padding()
+    return vectors

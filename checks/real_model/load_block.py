@@ -214,22 +214,6 @@ def norms_exchanged(weights, layer):
 
 
 @load_block.mistake(
-    "`attention.output` and `linear2` have changed places: `attention.output.dense` mixes the heads, "
-    "`output.dense` is the second feed-forward layer."
-)
-def outputs_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("attention.output", "linear2"))
-
-
-@load_block.mistake(
-    "The feed-forward layers have changed places: `intermediate.dense` leads from E to hidden_dim and is "
-    "`linear1`."
-)
-def linears_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("linear1", "linear2"))
-
-
-@load_block.mistake(
     "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as "
     "they are. GPT-2's checkpoints are the ones that need a transpose."
 )
@@ -342,19 +326,6 @@ def short_name_in_the_error(weights, layer):
 
 
 @load_block.mistake(
-    "An unknown entry under the layer's prefix raises an error. Read the sixteen entries that you need, and "
-    "ignore the others."
-)
-def refuses_unknown_entries(weights, layer):
-    known = {f"{bert_part}.{kind}" for bert_part in PARTS.values() for kind in ("weight", "bias")}
-    start = f"encoder.layer.{layer}."
-    for entry in weights:
-        if entry.startswith(start) and entry.removeprefix(start) not in known:
-            raise ValueError(f"what is {entry}?")
-    return load(weights, layer)
-
-
-@load_block.mistake(
     "These are BERT's names. The `load_state_dict` of your class expects the names of its own attributes: "
     "`attention.query.weight` and so on."
 )
@@ -370,14 +341,6 @@ def berts_own_names(weights, layer):
 def one_dtype_for_all(weights, layer):
     dtype = weights[f"encoder.layer.{layer}.output.LayerNorm.bias"].dtype
     return {name: tensor.to(dtype) for name, tensor in load(weights, layer).items()}
-
-
-@load_block.mistake(
-    "The tensors of a checkpoint come back as float32, those in float64 too. Return them as they are; "
-    "`load_state_dict` converts them."
-)
-def always_float32(weights, layer):
-    return {name: tensor.to(torch.float32) for name, tensor in load(weights, layer).items()}
 
 
 @load_block.mistake(

@@ -118,11 +118,6 @@ def divided_by_the_length(x, mask):
     return _pool(x, mask, count=x.shape[1])
 
 
-@mean_pool.mistake("This is the sum over the visible tokens. Divide it by their number, text by text.")
-def sum_instead_of_mean(x, mask):
-    return _pool(x, mask, count=1)
-
-
 @mean_pool.mistake(
     "A text without any token gives NaN, because 0 is divided by 0. Its mean is defined as zeros: make sure "
     "that the divisor is never 0."
@@ -150,21 +145,6 @@ def mask_inverted(x, mask):
 
 
 @mean_pool.mistake(
-    "This is the vector of the first token, [CLS]. Some encoders use it; this one was trained with the mean "
-    "over all tokens of the text."
-)
-def first_token(x, mask):
-    return x[:, 0]
-
-
-@mean_pool.mistake(
-    "All texts are divided by one number, the average count of the batch. Divide each text by its own count."
-)
-def one_count_for_all(x, mask):
-    return _pool(x, mask, count=mask.sum() / len(mask))
-
-
-@mean_pool.mistake(
     "The mean is taken over the batch, which mixes different texts. Sum over the axis of the tokens, the "
     "middle one."
 )
@@ -181,36 +161,18 @@ def first_ones(x, mask):
     return _pool(x, torch.arange(x.shape[1]) < mask.sum(dim=1, keepdim=True))
 
 
-@mean_pool.mistake(
-    "The divisor is one too large: the count plus 1. Keep it from being 0 without changing the other counts."
-)
-def count_plus_one(x, mask):
-    return _pool(x, mask, count=mask.sum(dim=1, keepdim=True) + 1)
-
-
-@mean_pool.mistake("This is the maximum over the visible tokens, column by column. Return their mean.")
-def max_pool(x, mask):
-    return x.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=1).masked_fill(~mask.any(1, True), 0.0)
-
-
-@mean_pool.mistake(
-    "The result is float32 although `x` is float64. Convert the mask to the dtype of `x`, not with .float()."
-)
-def always_float32(x, mask):
-    return _pool(x.float(), mask)
-
-
-@mean_pool.mistake(
-    "Each row is also divided by its norm. That step belongs to the next exercise: `mean_pool` returns the "
-    "plain mean."
-)
-def normalised_besides(x, mask):
-    return torch.nn.functional.normalize(_pool(x, mask), dim=-1)
-
-
-@mean_pool.mistake(
-    "A batch of one text, or an embedding of one number, loses its axis. Take away the axis of the tokens "
-    "alone, by its number."
-)
-def squeezed(x, mask):
-    return _pool(x, mask).squeeze()
+for _clause, _answer in {
+    "the sum were not divided": lambda x, mask: _pool(x, mask, count=1),
+    "the count were one larger": lambda x, mask: _pool(x, mask, count=mask.sum(dim=1, keepdim=True) + 1),
+    "the maximum were in the place of the mean": lambda x, mask: (
+        x.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=1).masked_fill(~mask.any(1, True), 0.0)
+    ),
+    "the first token were in the place of the mean": lambda x, mask: x[:, 0],
+    "all texts were divided by the mean count of the batch": lambda x, mask: _pool(
+        x, mask, count=mask.sum() / len(mask)
+    ),
+    "each row were divided by its norm": lambda x, mask: torch.nn.functional.normalize(
+        _pool(x, mask), dim=-1
+    ),
+}.items():
+    mean_pool.cause(_clause, _answer)

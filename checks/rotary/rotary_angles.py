@@ -1,6 +1,7 @@
 """The exercise `rotary_angles`, and the mistakes it can name."""
 
 import math
+from functools import partial
 
 import torch
 
@@ -120,22 +121,6 @@ def positions_from_one(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Every pair turns at the speed of the next one: the pairs count from 1. They count from 0, so the first "
-    "has the exponent 0 and turns by 1 from one position to the next."
-)
-def pairs_from_one(length, head_size, base=10000.0):
-    return _right(length, head_size, base, first_pair=1)
-
-
-@rotary_angles.mistake(
-    "Every pair turns at the speed of the one before it, and the first faster than by 1 from one position to "
-    "the next: the pairs begin at -1. They count from 0, so the first has the exponent 0."
-)
-def pairs_from_minus_one(length, head_size, base=10000.0):
-    return _right(length, head_size, base, first_pair=-1)
-
-
-@rotary_angles.mistake(
     "The result is right with the usual base, but `base` is not used, so another base changes nothing. "
     "Put it in the place of 10000."
 )
@@ -167,22 +152,6 @@ def an_angle_for_each_number(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "There are D columns, the angles twice side by side, as some libraries keep them for halves. Return "
-    "one column per pair: (T, D/2)."
-)
-def twice_side_by_side(length, head_size, base=10000.0):
-    angles = _right(length, head_size, base)
-    return torch.cat([angles, angles], dim=1)
-
-
-@rotary_angles.mistake(
-    "Pairs and positions are swapped: the result is (D/2, T). Return one row per position."
-)
-def transposed(length, head_size, base=10000.0):
-    return _right(length, head_size, base).T
-
-
-@rotary_angles.mistake(
     "The angles are rounded: they went through a half-precision dtype on the way, where far positions lose "
     "their digits. Make positions and rates in float32 or better."
 )
@@ -190,22 +159,6 @@ def in_half_precision(length, head_size, base=10000.0):
     _even(head_size)
     rates = base ** (-torch.arange(0, head_size, 2) / head_size)
     return torch.outer(torch.arange(length).bfloat16(), rates.bfloat16()).float()
-
-
-@rotary_angles.mistake(
-    "All pairs turn equally fast: the exponent 2i/D came out as 0. Is it an integer division? `//` drops "
-    "the fraction."
-)
-def integer_division(length, head_size, base=10000.0):
-    return _right(length, head_size, base, power=0.0)
-
-
-@rotary_angles.mistake(
-    "The angles are whole numbers: their fractions were cut off, perhaps by an integer tensor. Keep a "
-    "floating dtype."
-)
-def whole_numbers(length, head_size, base=10000.0):
-    return _right(length, head_size, base).long()
 
 
 @rotary_angles.mistake(
@@ -272,3 +225,11 @@ def entry_by_entry(length, head_size, base=10000.0):
     _even(head_size)
     rows = [[place / base ** (2 * i / head_size) for i in range(head_size // 2)] for place in range(length)]
     return torch.tensor(rows)
+
+
+for _clause, _answer in {
+    "the pairs counted from 1": partial(_right, first_pair=1),
+    "the pairs counted from -1": partial(_right, first_pair=-1),
+    "all pairs turned equally fast": partial(_right, power=0.0),
+}.items():
+    rotary_angles.cause(_clause, _answer)

@@ -20,24 +20,6 @@ class ValuesTurned(Right):
 
 
 @rotary_attention.mistake(
-    "The queries are turned and the keys are not, so a score depends on the query's position instead of "
-    "the distance. Turn both."
-)
-class KeysNotTurned(Right):
-    def project(self, x, past):
-        return super().project(x, past)[0], self.split(self.key(x)), self.split(self.value(x))
-
-
-@rotary_attention.mistake(
-    "The keys are turned and the queries are not, so a score depends on the key's position instead of the"
-    " distance. Turn both."
-)
-class QueriesNotTurned(Right):
-    def project(self, x, past):
-        return self.split(self.query(x)), *super().project(x, past)[1:]
-
-
-@rotary_attention.mistake(
     "Nothing is turned: this is attention without positions. Turn queries and keys before the scores, and "
     "keep what `rotate` returns."
 )
@@ -88,22 +70,6 @@ class TheOtherWayRound(Right):
 
 
 @rotary_attention.mistake(
-    "Every pair turns at the speed of the next one: the pairs count from 1. They count from 0, and the first "
-    "has the exponent 0."
-)
-class PairsFromOne(Right):
-    def angles(self, x, first):
-        return super().angles(x, first) * self.base ** (-2 / x.shape[-1])
-
-
-@rotary_attention.mistake("Later pairs turn too fast: the exponent is i/D and should be 2i/D.")
-class ExponentHalved(Right):
-    def angles(self, x, first):
-        rates = self.base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
-        return torch.outer(torch.arange(first, first + x.shape[-2], dtype=x.dtype), rates)
-
-
-@rotary_attention.mistake(
     "The turn follows the heads instead of the tokens: head h is turned by h steps. Put the heads before "
     "the tokens, `(B, H, T, D)`, so that the angles `(T, D/2)` line up with the tokens."
 )
@@ -126,14 +92,6 @@ class BaseIgnored(Right):
 class NotScaled(Right):
     def scale(self, head_size):
         return 1.0
-
-
-@rotary_attention.mistake(
-    "The scores are divided by √E, the width of all heads together. Each head's dot product has D terms: √D."
-)
-class ScaledByTheWidth(Right):
-    def scale(self, head_size):
-        return (head_size * self.num_heads) ** 0.5
 
 
 @rotary_attention.mistake("`mask` changes nothing: hide the scores where it is False, before the softmax.")
@@ -265,6 +223,26 @@ add_causes(
     Right,
     {
         **{clause: {"attend": _output_only(attend)} for clause, attend in ATTENTION_CAUSES.items()},
+        "the exponent were i/D, half of 2i/D": {"angles": _angles(lambda i, half: i / half / 2)},
+        "the scores were divided by √E": {
+            "scale": lambda self, head_size: (head_size * self.num_heads) ** 0.5
+        },
+        "the queries began at position 0 after a cache, and the keys did not": {
+            "project": lambda self, x, past: (Right.project(self, x, 0)[0], *Right.project(self, x, past)[1:])
+        },
+        "the keys were not turned": {
+            "project": lambda self, x, past: (
+                Right.project(self, x, past)[0],
+                self.split(self.key(x)),
+                self.split(self.value(x)),
+            )
+        },
+        "the queries were not turned": {
+            "project": lambda self, x, past: (self.split(self.query(x)), *Right.project(self, x, past)[1:])
+        },
+        "positions after a cache were one too large": {
+            "project": lambda self, x, past: Right.project(self, x, past + 1 if past else 0)
+        },
         "the exponent were one pair off, 2(i + 1)/D": {"angles": _angles(lambda i, half: (i + 1) / half)},
         "the exponent were 2i/D without its minus": {"angles": _angles(lambda i, half: -i / half)},
         "the exponent were 4i/D, twice 2i/D": {"angles": _angles(lambda i, half: 2 * i / half)},
@@ -317,15 +295,6 @@ add_causes(
 class StartsAgain(Right):
     def project(self, x, past):
         return super().project(x, 0)
-
-
-@rotary_attention.mistake(
-    "After a cache the keys are turned by the right positions, but the queries start at 0 again. Both "
-    "have the same positions: turn them by the same angles."
-)
-class QueriesStartAgain(Right):
-    def project(self, x, past):
-        return super().project(x, 0)[0], *super().project(x, past)[1:]
 
 
 @rotary_attention.mistake(
@@ -385,15 +354,6 @@ class PositionsFromOne(Right):
 
 
 @rotary_attention.mistake(
-    "The first position after a cache is off by one. With T_past keys in it, they are at 0 to T_past − 1,"
-    " so the next one is T_past."
-)
-class OneTooFar(Right):
-    def project(self, x, past):
-        return super().project(x, past + 1 if past else 0)
-
-
-@rotary_attention.mistake(
     "After a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 and "
     "so on."
 )
@@ -449,14 +409,6 @@ class ValuesFirst(Right):
     def forward(self, x, mask=None, cache=None):
         output, (key, value) = super().forward(x, mask, cache)
         return output, (value, key)
-
-
-@rotary_attention.mistake(
-    "You return only the output. Return two things: the output, and the cache for the next call."
-)
-class NoCache(Right):
-    def forward(self, x, mask=None, cache=None):
-        return super().forward(x, mask, cache)[0]
 
 
 @rotary_attention.mistake(

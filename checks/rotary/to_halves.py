@@ -120,30 +120,6 @@ def heads_for_head_size(weight, num_heads):
     return torch.cat([torch.cat([group[0::2], group[1::2]]) for group in groups])
 
 
-@to_halves.mistake(
-    "The result keeps the heads as an axis of their own, `(H, D, E_in)`. A projection's weight is `(E, "
-    "E_in)`: join heads and rows again."
-)
-def heads_left_apart(weight, num_heads):
-    return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(1, 2)
-
-
-@to_halves.mistake(
-    "The result is transposed, `(E_in, E)`. A Linear keeps its weight as (out, in), and only the rows are"
-    " reordered."
-)
-def transposed(weight, num_heads):
-    return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2).T
-
-
-@to_halves.mistake(
-    "The numbers are right, but no gradient reaches the weight: it left the graph through `.data`, "
-    "`.detach()` or a new Parameter. Reorder the tensor itself."
-)
-def detached(weight, num_heads):
-    return weight.detach().unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
-
-
 @to_halves.accepted_alternative("Says what happens in words: of each head, the even rows, then the odd ones.")
 def head_by_head(weight, num_heads):
     heads = weight.chunk(num_heads)

@@ -166,15 +166,6 @@ def output_only(attention):
 
 
 @is_correct.mistake(
-    "Some functions that pass return the right weights and a wrong output. Compare both results with the "
-    "formula."
-)
-@caught
-def weights_only(attention):
-    return agrees(attention, compared=(1,), gradients=False)
-
-
-@is_correct.mistake(
     "Some broken functions raise an exception, and then `is_correct` raises it too. A function that "
     "raises is broken: catch the exception, and return False."
 )
@@ -192,16 +183,6 @@ def self_attention_only(attention):
     return agrees(
         attention, given=(1,), masks=("none", "shared"), empty=False, dtypes=(torch.float32,), gradients=False
     )
-
-
-@is_correct.mistake(
-    "Some functions that pass are right in the simplest call only. Try more than a query alone: keys and "
-    "values of their own in other sizes, masks of all shapes, a query with nothing to attend to, and "
-    "gradients."
-)
-@caught
-def simplest_call_only(attention):
-    return agrees(attention, given=(1,), masks=("none",), dtypes=(torch.float32,), gradients=False)
 
 
 @is_correct.mistake(

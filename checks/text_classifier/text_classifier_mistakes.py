@@ -6,6 +6,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from attention_lab.authoring.causes import add_causes
+
 from .text_classifier import _Classifier, text_classifier
 
 
@@ -77,39 +79,12 @@ class MeanOverThePlaces(_Classifier):
 
 
 @text_classifier.mistake(
-    "The logits come from the maximum over all positions. The classifier reads the first token only, "
-    "which attention has filled with what it needs from the others."
-)
-class MaximumOverThePlaces(_Classifier):
-    def read(self, output):
-        return output.amax(dim=1)
-
-
-@text_classifier.mistake(
     "You read the last position, which is padding in most texts of a batch. Read the first token, which "
     "every text has."
 )
 class ReadsTheLastToken(_Classifier):
     def read(self, output):
         return output[:, -1]
-
-
-@text_classifier.mistake(
-    "You read the first *text* instead of the first token of each text: there are logits for T tokens "
-    "instead of B texts. The output is (B, T, E), and the tokens are its second axis."
-)
-class ReadsTheFirstText(_Classifier):
-    def read(self, output):
-        return output[0]
-
-
-@text_classifier.mistake(
-    "You classify every token: there are logits for all T positions. A text has one class: keep the first"
-    " token of each text, so that the shape is (B, C)."
-)
-class ClassifiesEveryToken(_Classifier):
-    def read(self, output):
-        return output
 
 
 @text_classifier.mistake(
@@ -128,15 +103,6 @@ class ReadsTheEmbedding(_Classifier):
 class SoftmaxOnTheLogits(_Classifier):
     def decide(self, read):
         return torch.softmax(super().decide(read), dim=-1)
-
-
-@text_classifier.mistake(
-    "You return log-probabilities: the last step is a log-softmax. Return the logits that `final` gives; "
-    "the cross-entropy does the rest."
-)
-class LogSoftmaxOnTheLogits(_Classifier):
-    def decide(self, read):
-        return F.log_softmax(super().decide(read), dim=-1)
 
 
 @text_classifier.mistake(
@@ -214,24 +180,6 @@ class NoReLU(_Classifier):
 
 
 @text_classifier.mistake(
-    "The ReLU comes after `final`, so no logit is ever negative, and a class whose logit is 0 gets no "
-    "gradient. It belongs between `fc1` and `final`."
-)
-class ReLUAtTheEnd(_Classifier):
-    def decide(self, read):
-        return F.relu(self.final(self.fc1(read)))
-
-
-@text_classifier.mistake(
-    "There is a second ReLU after `final`, so no logit is ever negative, and a class whose logit is 0 "
-    "gets no gradient. Keep only the one between `fc1` and `final`."
-)
-class ReLUTwice(_Classifier):
-    def decide(self, read):
-        return F.relu(super().decide(read))
-
-
-@text_classifier.mistake(
     "`fc1` is only as wide as the embedding. It maps each text's vector to 128 numbers, whatever "
     "`embed_dim` is, and `final` takes these."
 )
@@ -289,30 +237,12 @@ class AttentionNotRegistered(_Classifier):
 
 
 @text_classifier.mistake(
-    "`forward` returns the weights as well as the logits. Return the logits alone, (B, C); `attend` "
-    "returns the weights."
-)
-class WeightsBesideTheLogits(_Classifier):
-    def forward(self, input_ids, mask=None):
-        output, weights = self.look(self.embed(input_ids), mask)
-        return self.decide(self.read(output)), weights
-
-
-@text_classifier.mistake(
     "`attend` returns the attention's output, (B, T, E). Return the second result of the attention, the "
     "weights: (B, T, T)."
 )
 class AttendReturnsTheOutput(_Classifier):
     def attend(self, input_ids, mask=None):
         return self.look(self.embed(input_ids), mask)[0]
-
-
-@text_classifier.mistake(
-    "`attend` returns both results of the attention. Return the weights alone, (B, T, T)."
-)
-class AttendReturnsBoth(_Classifier):
-    def attend(self, input_ids, mask=None):
-        return self.look(self.embed(input_ids), mask)
 
 
 @text_classifier.mistake(
@@ -340,3 +270,19 @@ class AttendWithoutTheMask(_Classifier):
 class AttendWithoutPositions(_Classifier):
     def attend(self, input_ids, mask=None):
         return self.look(self.embedding(input_ids), mask)[1]
+
+
+add_causes(
+    text_classifier,
+    _Classifier,
+    {
+        "the maximum over all positions were read": {"read": lambda self, output: output.amax(dim=1)},
+        "the ReLU came after `final`": {"decide": lambda self, read: F.relu(self.final(self.fc1(read)))},
+        "there were a second ReLU after `final`": {
+            "decide": lambda self, read: F.relu(_Classifier.decide(self, read))
+        },
+        "the log-softmax of the logits were returned": {
+            "decide": lambda self, read: F.log_softmax(_Classifier.decide(self, read), dim=-1)
+        },
+    },
+)

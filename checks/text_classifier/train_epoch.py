@@ -421,14 +421,6 @@ def last_batch_only(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
-    "batches, then return."
-)
-def first_batch_only(model, batches, optimizer):
-    return _mean(*_epoch(model, [next(iter(batches))], optimizer))
-
-
-@train_epoch.mistake(
     "The loss that you return is measured after the step, with a model that has just learned from the "
     "same batch. Return the loss from which the step was made."
 )
@@ -491,20 +483,6 @@ def mask_turned_round(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
-    "clearing the gradients and the step."
-)
-def backward_twice(model, batches, optimizer):
-    def step(optimizer, loss):
-        optimizer.zero_grad()
-        loss.backward(retain_graph=True)
-        loss.backward()
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
     "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`."
 )
 def two_steps_a_batch(model, batches, optimizer):
@@ -513,15 +491,6 @@ def two_steps_a_batch(model, batches, optimizer):
         optimizer.step()
 
     return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "The mean loss is right, but it is a tensor, which can keep the graphs of all batches in memory. Turn"
-    " each batch's loss into a float before you add it up."
-)
-def returns_a_tensor(model, batches, optimizer):
-    losses, sizes = _epoch(model, batches, optimizer)
-    return sum(loss * size for loss, size in zip(losses, sizes)) / sum(sizes)
 
 
 @train_epoch.mistake(
@@ -541,16 +510,3 @@ def counts_first(model, batches, optimizer):
     samples = sum(len(batch["labels"]) for batch in batches)
     losses, sizes = _epoch(model, batches, optimizer)
     return sum(loss.item() * size for loss, size in zip(losses, sizes)) / samples
-
-
-@train_epoch.mistake(
-    "The model trains, but you return nothing. Return the mean loss over all texts, as a float."
-)
-def returns_nothing(model, batches, optimizer):
-    _epoch(model, batches, optimizer)
-
-
-@train_epoch.mistake("The mean loss is right, but you return something else with it. Return one float.")
-def returns_a_pair(model, batches, optimizer):
-    mean = _mean(*_epoch(model, batches, optimizer))
-    return mean, 0.0
