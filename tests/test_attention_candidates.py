@@ -55,7 +55,13 @@ def callable_of(function):
 def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
     lesson, exercise = COURSE.exercise("masked_attention")
-    verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), caller_of(function), seed=3)
+    call = caller_of(function)
+
+    def with_ready_made_steps(name, calls, _watched_calls):
+        return call(name, calls, {})
+
+    reference = lesson.reference_answer(exercise.name)
+    verdict = judge_exercise(exercise, reference, with_ready_made_steps, seed=3)
     return verdict.points, verdict.max_points
 
 

@@ -30,7 +30,7 @@ FRESH, STEM = "15_fresh_lesson", "fresh_lesson"
 PACKAGE = "attention_lab/lesson_15"
 # What they ask of a lesson is its form, or comes with a skeleton; what only an author can give is asked
 # elsewhere: a line in the contract, words for pictures, docs/judge.md.
-TESTS_OF_FORM = ("notebooks", "lesson_form", "lesson_prose", "lesson_pictures", "visible_tests")
+TESTS_OF_FORM = ("notebooks", "lesson_form", "lesson_pictures", "visible_tests")
 TESTS_OF_CHECKS = ("no_point_without_work", "judge_is_right")
 NOT_OF_THE_COURSE = (".*", "build", "demo", "submitted", "autograded", "feedback", "_site", "gradebook.db*")
 

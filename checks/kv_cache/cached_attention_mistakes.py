@@ -398,7 +398,6 @@ add_causes(
         "the old values were read as the old keys, too": {
             "forward": lambda self, x, cache=None: Right.forward(self, x, cache and (cache[1], cache[1]))
         },
-        "the cache held the keys twice": {"returned_cache": lambda self, new, total: (total[0], total[0])},
         "the old keys and values were swapped as they were read": {
             "forward": lambda self, x, cache=None: Right.forward(self, x, cache and (cache[1], cache[0]))
         },

@@ -42,7 +42,11 @@ def double(x):
         if type(holder) in (dict, list, tuple, set):
             texts += [value for value in list(held) if type(value) is str]
     seen = [word for word in needles if any(word in text and word != text for text in texts)]
-    ours = [name for name in sys.modules if name.startswith(("nbjudge", "checks", "tiny"))]
+    ours = [
+        name for name in sys.modules
+        if name.startswith(("nbjudge", "checks", "tiny"))
+        and not name.startswith("nbjudge.tutor.learner") and name not in ("nbjudge", "nbjudge.tutor")
+    ]
     raise RuntimeError(f"looked through {{len(texts) > 1000}}: {{seen}} {{ours}}")
 """
 

@@ -35,6 +35,7 @@ class Tolerance:
 # For sums of many products of float32. Another order of adding (a loop, einsum, another processor's
 # routines) rounds otherwise; where large terms nearly cancel, up to 3e-6 is left of the difference,
 # which the usual `atol` allows only three times. This allows it thirty times.
+#: The tolerance of results that are sums of many products, which another order of adding rounds otherwise.
 SUMS_OF_PRODUCTS = Tolerance(float32=(1e-4, 1e-4))
 
 
