@@ -243,23 +243,6 @@ def a_softmax_in_each_block(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
 
 
-@flash_attention.mistake(
-    "The blocks' outputs are averaged as if every block weighed the same. A block counts by its rescaled "
-    "total: that is what `merge` is for."
-)
-def blocks_averaged(query, key, value, block_size, causal=False):
-    def added(state, scores, some):
-        count = (state[3] if len(state) > 3 else 0) + 1
-        _, maximum, total = add(state[:3], scores, some)
-        own = scores.softmax(dim=-1).nan_to_num(0.0) @ some
-        return state[0] + (own - state[0]) / count, maximum, total, count
-
-    def done(state):
-        return state[0], state[1] + state[2].log()
-
-    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
-
-
 def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
     sums, maximum, total = state
     new = keep(maximum, scores.amax(dim=-1))
@@ -302,15 +285,6 @@ def last_keys_left_out(query, key, value, block_size, causal=False):
         return max(length // block_size * block_size, min(block_size, length))
 
     return in_blocks(query, key, value, block_size, causal, length_of=whole)
-
-
-@flash_attention.mistake(
-    "The loop over keys ends at the number of queries. There can be more keys than queries, or fewer: it "
-    "ends at the length of `key`."
-)
-def as_many_keys_as_queries(query, key, value, block_size, causal=False):
-    length = query.shape[-2]
-    return in_blocks(query, key[..., :length, :], value[..., :length, :], block_size, causal)
 
 
 @flash_attention.mistake(

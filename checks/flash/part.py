@@ -210,23 +210,6 @@ def logarithm_for_the_total(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your maximum"
-    " the total would be 1."
-)
-def logsumexp_for_the_maximum(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum + total.log(), total
-
-
-@part.mistake(
-    "`maximum` is that of the scores before they are scaled. All three results are made of the scaled scores."
-)
-def maximum_before_scaling(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum * math.sqrt(query.shape[-1]), total
-
-
-@part.mistake(
     "One maximum was subtracted for all queries. Each query has its own: the largest score over the keys,"
     " the last axis."
 )
@@ -323,24 +306,6 @@ def zero_by_zero(query, key, value, mask=None):
 def a_fixed_low_score(query, key, value, mask=None):
     scores = scaled_scores(query, key)
     return _from_scores(scores if mask is None else scores.masked_fill(~mask, -1e9), value)
-
-
-@part.mistake(
-    "`maximum` is 0 for a query with nothing to attend to. 0 is an ordinary score: merged with another part "
-    "it would count. It is -inf."
-)
-def zero_for_an_empty_maximum(query, key, value, mask=None):
-    output, maximum, total = _from_scores(scaled_scores(query, key, mask), value)
-    return output, maximum.masked_fill(maximum == -math.inf, 0.0), total
-
-
-@part.mistake(
-    "`total` is 1 for a query with nothing to attend to. Dividing by 1 there is right, but its total is "
-    "0: it has no key at all."
-)
-def one_for_an_empty_total(query, key, value, mask=None):
-    output, maximum, total = _from_scores(scaled_scores(query, key, mask), value)
-    return output, maximum, total.masked_fill(maximum == -math.inf, 1.0)
 
 
 @part.mistake(

@@ -40,28 +40,6 @@ class NoMaskBehindACache(Right):
         return mask.tril() if new == total else mask
 
 
-@cached_attention.mistake(
-    "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
-    "come earlier too: new token i may see new tokens 0 to i."
-)
-class NoNewTokensBefore(Right):
-    def mask(self, new, total):
-        past = total - new
-        own = torch.eye(new, dtype=torch.bool) if past else torch.ones(new, new, dtype=torch.bool).tril()
-        return torch.cat([torch.ones(new, past, dtype=torch.bool), own], dim=1)
-
-
-@cached_attention.mistake(
-    "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so "
-    "each may see all of it."
-)
-class SeesNoPast(Right):
-    def mask(self, new, total):
-        past = total - new
-        hidden = torch.zeros(new, past, dtype=torch.bool)
-        return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
-
-
 def _past_as(length_of):
     """The mask is shifted by another length, of a shape (B, H, T, D)."""
 
@@ -81,24 +59,6 @@ def _past_as(length_of):
 class ForgetsTheOutputProjection(Right):
     def finish(self, merged):
         return merged
-
-
-@cached_attention.mistake(
-    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole"
-    " into head 0. Cut E into (H, D) first, then swap T and H."
-)
-class SplitsWithoutTranspose(Right):
-    def split(self, x):
-        return x.reshape(x.shape[0], self.num_heads, x.shape[1], -1)
-
-
-@cached_attention.mistake(
-    "The cache is right, the output is not: the heads are merged without swapping T and H back. Swap "
-    "first, then join the heads."
-)
-class MergesWithoutTranspose(Right):
-    def merge(self, x):
-        return x.reshape(x.shape[0], x.shape[2], -1)
 
 
 @cached_attention.mistake(
@@ -227,31 +187,6 @@ class ProjectsThePastAgain(Right):
 
 
 @cached_attention.mistake(
-    "The cache is kept with tokens before heads, (B, T, H, D). Here it is (B, H, T, D): keep keys and "
-    "values as they are after the heads are split off."
-)
-class TokensBeforeHeads(Right):
-    def forward(self, x, cache=None):
-        # What comes in may be either; what goes out is turned.
-        output, (key, value) = super().forward(x, cache)
-        return output, (key.transpose(1, 2), value.transpose(1, 2))
-
-
-@cached_attention.mistake(
-    "The cache that was passed in is changed in place: continued a second time, the same cache gives "
-    "another answer. Make new tensors by joining, and leave what comes in as it is."
-)
-class ChangesTheCacheInPlace(Right):
-    def forward(self, x, cache=None):
-        output, total = super().forward(x, cache)
-        if cache is not None:
-            with torch.no_grad():
-                for old, new in zip(cache, total):
-                    old.copy_(new[:, :, -old.shape[2] :] if new.shape[2] >= 2 * old.shape[2] else old + 1)
-        return output, total
-
-
-@cached_attention.mistake(
     "The layer remembers: keys and values are kept in the module itself, so a second text, or a second "
     "continuation of the same cache, sees tokens of another text. Keep everything in the cache that you "
     "return."
@@ -263,23 +198,6 @@ class KeepsTheCacheInItself(Right):
         output, total = super().forward(x, None if cache is None else self.memory or cache)
         self.memory = total
         return output, total
-
-
-@cached_attention.mistake(
-    "Keys and values are written into one buffer of the layer: two continuations of the same cache share "
-    "it, and the second overwrites what the first has kept. Make new tensors by joining."
-)
-class OneBufferForAll(Right):
-    buffers = None
-
-    def returned_cache(self, new, total):
-        shape = total[0].shape
-        if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
-            full = shape[0], shape[1], max(shape[2], 64), shape[3]
-            self.buffers = [each.new_zeros(full) for each in total]
-        for buffer, each in zip(self.buffers, total):
-            buffer[:, :, : shape[2]] = each
-        return tuple(buffer[:, :, : shape[2]] for buffer in self.buffers)
 
 
 @cached_attention.mistake(
@@ -304,35 +222,12 @@ class WithWeights(Right):
 
 
 @cached_attention.mistake(
-    "You also return the weights, (B, H, T_new, T), and so three results. Return two, (output, cache), "
-    "with the cache as one pair, (key, value)."
-)
-class WeightsToo(WithWeights):
-    def forward(self, x, cache=None):
-        output, new_cache = super().forward(x, cache)
-        return output, self.weights, new_cache
-
-
-@cached_attention.mistake(
     "The second result is the weights, (B, H, T_new, T). Here it is the cache: the pair (key, value) of past "
     "and new, which the next call needs."
 )
 class WeightsInsteadOfTheCache(WithWeights):
     def forward(self, x, cache=None):
         return super().forward(x, cache)[0], self.weights
-
-
-@cached_attention.mistake(
-    "The cache that you return holds the queries too. No later token needs them, and code that reads the "
-    "cache expects a pair: (key, value)."
-)
-class KeepsTheQueries(Right):
-    def attend(self, query, key, value):
-        self.last_queries = query
-        return super().attend(query, key, value)
-
-    def returned_cache(self, new, total):
-        return *total, self.last_queries
 
 
 @cached_attention.mistake(
@@ -373,6 +268,17 @@ add_causes(
         "the mask were shifted by 2, the length of the pair": _past_as(lambda shape: 2),
         "each token also saw the one behind it": _up_to(lambda past: past + 1),
         "a token behind a cache did not see itself": _up_to(lambda past: past - (past > 0)),
+        "the heads were split with one view": {
+            "split": lambda self, x: x.reshape(len(x), self.num_heads, x.shape[1], -1)
+        },
+        "the heads were merged with one view": {
+            "merge": lambda self, x: x.reshape(x.shape[0], x.shape[2], -1)
+        },
+        "the new tokens saw each other only": {
+            "mask": lambda self, new, total: (
+                torch.ones(new, total).tril(total - new).bool() & (torch.arange(total) >= total - new)
+            )
+        },
         "the mask were inverted": {
             "mask": lambda self, new, total: torch.ones(new, total, dtype=torch.bool).triu(
                 diagonal=total - new

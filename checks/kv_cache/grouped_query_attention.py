@@ -17,8 +17,6 @@ from attention_lab.authoring import (
 from attention_lab.authoring.causes import add_causes
 from attention_lab.authoring.mask_sentences import (
     EMPTY_ROW_IS_UNIFORM,
-    FILL_TURNED_ROUND,
-    FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
 )
 
@@ -360,19 +358,6 @@ class RefusesNoGroups(Right):
 
 
 @grouped_query_attention.mistake(
-    "The number of key/value heads is compared with the width: a width that is divisible by both numbers "
-    "of heads passes, although `num_heads` is not divisible by `num_kv_heads`. Test `num_heads % "
-    "num_kv_heads`."
-)
-class RefusesByTheWidth(Right):
-    def refuse(self, embed_dim, num_heads, num_kv_heads):
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
-        if embed_dim % num_kv_heads:
-            raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
-
-
-@grouped_query_attention.mistake(
     "A width that is not divisible by the number of heads is not refused. Where `embed_dim % num_heads` "
     "is not 0, raise a ValueError that names both."
 )
@@ -466,20 +451,6 @@ class Filled(Right):
 @grouped_query_attention.mistake(HIDDEN_SCORES_ARE_ZERO)
 class HiddenScoresOfZeroUncleared(Filled):
     clears = False
-
-
-@grouped_query_attention.mistake(FIXED_LOW_SCORE)
-class FilledWithMinusTenThousand(Filled):
-    number = -1e4
-
-
-@grouped_query_attention.mistake(FILL_TURNED_ROUND)
-class FillTurnedRound(Right):
-    def attend(self, query, key, value, mask):
-        return super().attend(query, key, value, None if mask is None else ~mask)
-
-    def clear(self, weights, mask):
-        return weights.masked_fill(mask, 0.0)
 
 
 @grouped_query_attention.mistake(EMPTY_ROW_IS_UNIFORM)

@@ -288,11 +288,6 @@ def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
 
 
-@embed.mistake("The blocks are not used: this is the mean of the embeddings alone.")
-def no_blocks(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, [])
-
-
 @embed.mistake(
     "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
     "through them once, with `for block in blocks`."
@@ -304,14 +299,6 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
         for layer in range(len(blocks)):
             x = blocks[layer](x, mask=mask.unsqueeze(1))
         return nn.functional.normalize(pool(x, mask), dim=-1)
-
-
-@embed.mistake(
-    "If the blocks can be read only once, the first text uses them up, and the other texts go through none. "
-    "Run all texts as one batch, or make a list of the blocks first."
-)
-def blocks_used_up(texts, tokenizer, embeddings, blocks):
-    return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])
 
 
 def _ends(first, last):
@@ -424,26 +411,6 @@ def records_gradients(texts, tokenizer, embeddings, blocks):
 )
 def gradients_off_for_good(texts, tokenizer, embeddings, blocks):
     torch.set_grad_enabled(False)
-    return run(texts, tokenizer, embeddings, blocks)
-
-
-@embed.mistake(
-    "Gradients are on after the call, even if they were off before it. Restore the mode that was on before."
-)
-def gradients_on_afterwards(texts, tokenizer, embeddings, blocks):
-    vectors = run(texts, tokenizer, embeddings, blocks)
-    torch.set_grad_enabled(True)
-    return vectors
-
-
-@embed.mistake(
-    "The modules are left in evaluation mode. These blocks give the same result in both modes, so do not "
-    "change their mode."
-)
-def left_in_evaluation_mode(texts, tokenizer, embeddings, blocks):
-    blocks = list(blocks)
-    for block in blocks:
-        block.eval()
     return run(texts, tokenizer, embeddings, blocks)
 
 

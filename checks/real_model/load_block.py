@@ -117,12 +117,11 @@ def missing(draw):
     yield case(weights, 2, absent, through=telling)
 
 
-def load(weights, layer, parts=None, prefix="encoder.layer.{}."):
+def load(weights, layer, parts=None):
     """A correct answer; a mistake changes the names, or what is taken."""
     parts = PARTS if parts is None else parts
-    start = prefix.format(layer)
     return {
-        f"{part}.{kind}": weights[f"{start}{bert_part}.{kind}"]
+        f"{part}.{kind}": weights[f"encoder.layer.{layer}.{bert_part}.{kind}"]
         for part, bert_part in parts.items()
         for kind in ("weight", "bias")
     }
@@ -244,23 +243,9 @@ def suffix_match(weights, layer):
     return load(weights, layer, PARTS | {"attention.output": "output.dense"})
 
 
-@load_block.mistake(
-    "`norm1` holds what belongs to `norm2`: two entries end in `output.LayerNorm`. Compare the whole name."
-)
-def norm_suffix_match(weights, layer):
-    return load(weights, layer, PARTS | {"norm1": "output.LayerNorm"})
-
-
 @load_block.mistake("This is always layer 0: `layer` is not used. Put it into the name of every entry.")
 def always_layer_zero(weights, layer):
     return load(weights, 0)
-
-
-@load_block.mistake(
-    "This is the layer before the one that was asked for. The names count from 0, as `layer` does."
-)
-def counted_from_one(weights, layer):
-    return load(weights, layer - 1)
 
 
 @load_block.mistake(
@@ -278,11 +263,6 @@ def by_order(weights, layer):
 )
 def no_biases(weights, layer):
     return {name: tensor for name, tensor in load(weights, layer).items() if name.endswith("weight")}
-
-
-@load_block.mistake("The norms are missing: `norm1` and `norm2` have a trained weight and bias too.")
-def no_norms(weights, layer):
-    return {name: tensor for name, tensor in load(weights, layer).items() if not name.startswith("norm")}
 
 
 @load_block.mistake(
@@ -316,31 +296,12 @@ def value_error_for_what_is_missing(weights, layer):
 
 
 @load_block.mistake(
-    "The KeyError for a missing entry holds only the end of the name. Give the full name, from "
-    "`encoder.layer.` on: it says which layer is incomplete."
-)
-def short_name_in_the_error(weights, layer):
-    start = f"encoder.layer.{layer}."
-    own = {entry.removeprefix(start): tensor for entry, tensor in weights.items() if entry.startswith(start)}
-    return load(own, layer, prefix="")
-
-
-@load_block.mistake(
     "These are BERT's names. The `load_state_dict` of your class expects the names of its own attributes: "
     "`attention.query.weight` and so on."
 )
 def berts_own_names(weights, layer):
     start = f"encoder.layer.{layer}."
     return {name.removeprefix(start): tensor for name, tensor in weights.items() if name.startswith(start)}
-
-
-@load_block.mistake(
-    "All tensors come back in the dtype of one of them. A checkpoint may hold several dtypes, such as norms "
-    "in float32 beside weights in float16: return each tensor as it is."
-)
-def one_dtype_for_all(weights, layer):
-    dtype = weights[f"encoder.layer.{layer}.output.LayerNorm.bias"].dtype
-    return {name: tensor.to(dtype) for name, tensor in load(weights, layer).items()}
 
 
 @load_block.mistake(

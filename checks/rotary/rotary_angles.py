@@ -144,14 +144,6 @@ def faster_and_faster(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "There are D columns, one per number. There should be one per *pair*: (T, D/2). Both numbers of a "
-    "pair turn by the same angle."
-)
-def an_angle_for_each_number(length, head_size, base=10000.0):
-    return _right(length, head_size, base).repeat_interleave(2, dim=1)
-
-
-@rotary_angles.mistake(
     "The angles are rounded: they went through a half-precision dtype on the way, where far positions lose "
     "their digits. Make positions and rates in float32 or better."
 )
@@ -184,15 +176,6 @@ def odd_sizes_accepted(length, head_size, base=10000.0):
 def size_not_named(length, head_size, base=10000.0):
     if head_size % 2:
         raise ValueError("the head size has to be even")
-    return _right(length, head_size, base)
-
-
-@rotary_angles.mistake(
-    "An odd head size is refused by `assert`, which `python -O` removes. Raise a ValueError that names "
-    "the size."
-)
-def asserts(length, head_size, base=10000.0):
-    assert head_size % 2 == 0
     return _right(length, head_size, base)
 
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
-from attention_lab.authoring.mask_sentences import AFTER_THE_SOFTMAX, EMPTY_ROW_IS_UNIFORM, FILL_TURNED_ROUND
+from attention_lab.authoring.mask_sentences import AFTER_THE_SOFTMAX, EMPTY_ROW_IS_UNIFORM
 
 from .rotary_attention import Right, rotary_attention
 
@@ -100,28 +100,10 @@ class MaskIgnored(Right):
         return scores.softmax(-1)
 
 
-@rotary_attention.mistake(
-    "A causal mask is used even where none was passed in. Without a mask every key is visible; a causal "
-    "mask is passed in where it is wanted."
-)
-class AlwaysCausal(Right):
-    def weights(self, scores, mask):
-        queries, keys = scores.shape[-2:]
-        causal = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
-        return super().weights(scores, causal if mask is None else mask)
-
-
 @rotary_attention.mistake(AFTER_THE_SOFTMAX.replace("the rows of `weights` sum", "the weights of a row sum"))
 class MaskedAfterTheSoftmax(Right):
     def weights(self, scores, mask):
         weights = scores.softmax(-1)
-        return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-3), 0.0)
-
-
-@rotary_attention.mistake(FILL_TURNED_ROUND)
-class FillTurnedRound(Right):
-    def weights(self, scores, mask):
-        weights = super().weights(scores, None if mask is None else ~mask)
         return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-3), 0.0)
 
 
@@ -334,33 +316,12 @@ class WritesIntoTheList(Right):
 
 
 @rotary_attention.mistake(
-    "Positions far from the beginning are rough: they were kept in half precision, which cannot hold "
-    "every whole number above 256 (or 2048). Count them in float32 or in whole numbers."
-)
-class PositionsInHalfPrecision(Right):
-    def angles(self, x, first):
-        width = x.shape[-1]
-        rates = self.base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
-        return torch.outer(torch.arange(first, first + x.shape[-2]).bfloat16().to(x.dtype), rates)
-
-
-@rotary_attention.mistake(
     "Positions count from 1: every key in the cache is one step ahead, and does not fit keys that others "
     "have stored. The first token is turned by 0."
 )
 class PositionsFromOne(Right):
     def angles(self, x, first):
         return super().angles(x, first + 1)
-
-
-@rotary_attention.mistake(
-    "After a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 and "
-    "so on."
-)
-class OnePositionForAllNew(Right):
-    def angles(self, x, first):
-        angles = super().angles(x, first)
-        return angles[:1].expand_as(angles) if first else angles
 
 
 @rotary_attention.mistake(
@@ -419,13 +380,3 @@ class WithBias(Right):
         super().__init__(embed_dim, num_heads, base)
         for name in ("query", "key", "value", "output"):
             self.add_module(name, nn.Linear(embed_dim, embed_dim))
-
-
-@rotary_attention.mistake(
-    "The speeds are in the `state_dict`, where only the four projections belong: they are computed, not "
-    "learned. Register them with `persistent=False`, or compute them when called."
-)
-class SpeedsInTheState(Right):
-    def __init__(self, embed_dim, num_heads, base=10000.0):
-        super().__init__(embed_dim, num_heads, base)
-        self.register_buffer("speeds", torch.ones(embed_dim // num_heads // 2))

@@ -140,31 +140,10 @@ def add_mistakes(exercise, cut, join):
     def one_position_for_all(x, angles):
         return join(*turn(*cut(x), angles[-1:]))
 
-    @exercise.mistake(
-        "`angles` got an axis of size 1 too many, so its rows no longer line up with the tokens. Use it as it"
-        " is: `(T, D/2)` lines up with the last two axes of x by itself."
-    )
-    def by_the_axis_before(x, angles):
-        return join(*turn(*cut(x), angles[:, None, :]))
-
     @exercise.mistake("The first number of each pair is turned, the second is left as it was. Both change.")
     def second_left_alone(x, angles):
         first, second = cut(x)
         return join(turn(first, second, angles)[0], second)
-
-    @exercise.mistake(
-        "The numbers are right in float32, but float64 comes back as float32: something casts on the way. "
-        "The result has the dtype of x."
-    )
-    def always_float32(x, angles):
-        return join(*turn(*cut(x.float()), angles.float()))
-
-    @exercise.mistake(
-        "The numbers are right, but no gradient reaches `x`: it left the graph by `.data`, `.detach()` or "
-        "`no_grad`. Turn the tensor itself."
-    )
-    def detached(x, angles):
-        return join(*turn(*cut(x.detach()), angles))
 
 
 def add_causes(exercise, cut, join):

@@ -7,7 +7,7 @@ leaves a property out, whatever its style.
 
 import torch
 
-from .attention_candidates_broken import DTYPES, GIVEN, MASKS
+from .attention_candidates import DTYPES, GIVEN, MASKS
 from .attention_checks import formula
 
 ARGUMENTS = ("query", "key", "value", "mask")

@@ -8,8 +8,7 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import Exercise, case
 
-from .attention_candidates import Candidate, Family
-from .attention_candidates_broken import FAMILIES
+from .attention_candidates import FAMILIES, Candidate, Family
 from .attention_checks import FLOATS, SIZES, calls, formula
 
 is_correct = Exercise(

@@ -227,7 +227,6 @@ def gradients(draw):
 class _Classifier(nn.Module):
     """A correct layer; each mistake, and each correct answer, changes a part of it."""
 
-    width = 128
     padding_idx = 0
 
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
@@ -235,8 +234,8 @@ class _Classifier(nn.Module):
         self.embedding = nn.Embedding(vocab_size, embed_dim, padding_idx=self.padding_idx)
         self.attention = attention
         self.positional = positional
-        self.fc1 = nn.Linear(embed_dim, self.width)
-        self.final = nn.Linear(self.width, num_classes)
+        self.fc1 = nn.Linear(embed_dim, 128)
+        self.final = nn.Linear(128, num_classes)
 
     def embed(self, input_ids):
         x = self.embedding(input_ids)

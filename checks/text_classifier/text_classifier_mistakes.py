@@ -123,15 +123,6 @@ class PositionsIgnored(_Classifier):
 
 
 @text_classifier.mistake(
-    "The module does not keep `positional`: its parameters are missing from the classifier's, and no "
-    "optimizer would train them. Keep it under the name `positional`, and pass the embeddings through it."
-)
-class PositionsNotKept(_Classifier):
-    def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
-        super().__init__(vocab_size, embed_dim, num_classes, attention)
-
-
-@text_classifier.mistake(
     "The positions come after the attention, which has already mixed the tokens: the weights cannot "
     "depend on order. Pass the embeddings through `positional` before the attention."
 )
@@ -177,16 +168,6 @@ class EmbeddingsScaled(_Classifier):
 class NoReLU(_Classifier):
     def decide(self, read):
         return self.final(self.fc1(read))
-
-
-@text_classifier.mistake(
-    "`fc1` is only as wide as the embedding. It maps each text's vector to 128 numbers, whatever "
-    "`embed_dim` is, and `final` takes these."
-)
-class NarrowInTheMiddle(_Classifier):
-    def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
-        self.width = embed_dim
-        super().__init__(vocab_size, embed_dim, num_classes, attention, positional)
 
 
 @text_classifier.mistake(
@@ -243,15 +224,6 @@ class AttentionNotRegistered(_Classifier):
 class AttendReturnsTheOutput(_Classifier):
     def attend(self, input_ids, mask=None):
         return self.look(self.embed(input_ids), mask)[0]
-
-
-@text_classifier.mistake(
-    "`attend` returns the weights of the first token only. Return those of every token, (B, T, T), as the"
-    " attention does."
-)
-class AttendReturnsTheFirstRow(_Classifier):
-    def attend(self, input_ids, mask=None):
-        return super().attend(input_ids, mask)[:, 0]
 
 
 @text_classifier.mistake(
