@@ -96,10 +96,14 @@ def _interleaved(sines, cosines, embed_dim):
     return encoding
 
 
-def _angles(max_len, embed_dim, first=0):
+def _angles(max_len, embed_dim, first=0, base=10000, power=1):
     """The right angles, (max_len, pairs): most mistakes below change one thing about them."""
     even = torch.arange(0, embed_dim, 2)
-    return torch.arange(first, first + max_len).unsqueeze(1) / 10000 ** (even / embed_dim)
+    return torch.arange(first, first + max_len).unsqueeze(1) / base ** (power * even / embed_dim)
+
+
+def _waves(max_len, embed_dim, **changed):
+    return _interleaved(*_sine_and_cosine(_angles(max_len, embed_dim, **changed)), embed_dim)
 
 
 @sinusoidal_encoding.mistake(
@@ -108,9 +112,7 @@ def _angles(max_len, embed_dim, first=0):
     "double it again."
 )
 def exponent_doubled(max_len, embed_dim):
-    even = torch.arange(0, embed_dim, 2)
-    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (2 * even / embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+    return _waves(max_len, embed_dim, power=2)
 
 
 @sinusoidal_encoding.mistake(
@@ -118,9 +120,7 @@ def exponent_doubled(max_len, embed_dim):
     "next. If your index counts the pairs 0, 1, 2, ..., the formula needs twice that index."
 )
 def exponent_halved(max_len, embed_dim):
-    pair = torch.arange((embed_dim + 1) // 2)
-    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (pair / embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+    return _waves(max_len, embed_dim, power=0.5)
 
 
 @sinusoidal_encoding.mistake(
@@ -138,9 +138,7 @@ def cosine_of_its_own(max_len, embed_dim):
     "formula divides by a power of 10000; count the zeros."
 )
 def base_of_a_thousand(max_len, embed_dim):
-    even = torch.arange(0, embed_dim, 2)
-    angles = torch.arange(max_len).unsqueeze(1) / 1000 ** (even / embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+    return _waves(max_len, embed_dim, base=1000)
 
 
 @sinusoidal_encoding.mistake(
@@ -148,9 +146,7 @@ def base_of_a_thousand(max_len, embed_dim):
     "integer division? `//` drops the fraction."
 )
 def integer_division(max_len, embed_dim):
-    even = torch.arange(0, embed_dim, 2)
-    angles = torch.arange(max_len).unsqueeze(1) / 10000.0 ** (even // embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+    return _waves(max_len, embed_dim, power=0)
 
 
 @sinusoidal_encoding.mistake(
@@ -158,8 +154,7 @@ def integer_division(max_len, embed_dim):
     "the first row has 0 in all sine columns and 1 in all cosine columns."
 )
 def positions_from_one(max_len, embed_dim):
-    angles = _angles(max_len, embed_dim, first=1)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+    return _waves(max_len, embed_dim, first=1)
 
 
 @sinusoidal_encoding.mistake(

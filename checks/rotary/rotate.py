@@ -49,17 +49,6 @@ def angles_repeated_otherwise(x, angles):
     return x * twice.cos() + _join(-second, first) * twice.sin()
 
 
-@rotate.mistake(
-    "The result is right, but `x` itself was written into, perhaps through `.data`. Make the new "
-    "numbers from `x` without `.data` or `.detach()`, which lose the gradient, and put them into a new "
-    "tensor."
-)
-def writes_into_x(x, angles):
-    turned = _join(*turn(*_cut(x.detach()), angles))
-    x.data.copy_(turned)
-    return x
-
-
 @rotate.accepted_alternative(
     "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
     "a loop."
@@ -68,11 +57,3 @@ def by_partners(x, angles):
     first, second = _cut(x)
     twice = angles.repeat_interleave(2, dim=-1)
     return x * twice.cos() + _join(-second, first) * twice.sin()
-
-
-@rotate.accepted_alternative(
-    "A pair is a complex number, and a turn is one product: RoFormer's own formula, and the shortest."
-)
-def by_complex_numbers(x, angles):
-    turned = torch.complex(*_cut(x)) * torch.polar(torch.ones_like(angles), angles)
-    return _join(turned.real, turned.imag)

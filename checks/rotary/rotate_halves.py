@@ -50,17 +50,6 @@ def angles_repeated_otherwise(x, angles):
     return x * twice.cos() + _join(-second, first) * twice.sin()
 
 
-@rotate_halves.mistake(
-    "The result is right, but `x` itself was written into, perhaps through `.data`. Make both new "
-    "halves from `x` without `.data` or `.detach()`, which lose the gradient, and join them in a new "
-    "tensor."
-)
-def writes_into_x(x, angles):
-    turned = _join(*turn(*_cut(x.detach()), angles))
-    x.data.copy_(turned)
-    return x
-
-
 @rotate_halves.accepted_alternative(
     "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
     "a loop."
@@ -69,11 +58,3 @@ def by_partners(x, angles):
     first, second = _cut(x)
     twice = torch.cat([angles, angles], dim=-1)
     return x * twice.cos() + _join(-second, first) * twice.sin()
-
-
-@rotate_halves.accepted_alternative(
-    "A pair is a complex number, and a turn is one product: RoFormer's own formula, and the shortest."
-)
-def by_complex_numbers(x, angles):
-    turned = torch.complex(*_cut(x)) * torch.polar(torch.ones_like(angles), angles)
-    return _join(turned.real, turned.imag)

@@ -145,6 +145,15 @@ def add_mistakes(exercise, cut, join):
         first, second = cut(x)
         return join(turn(first, second, angles)[0], second)
 
+    @exercise.mistake(
+        "The result is right, but `x` itself was written into, perhaps through `.data`. Make the new numbers "
+        "from `x` without `.data` or `.detach()`, which lose the gradient, and put them into a new tensor."
+    )
+    def writes_into_x(x, angles):
+        turned = join(*turn(*cut(x.detach()), angles))
+        x.data.copy_(turned)
+        return x
+
 
 def add_causes(exercise, cut, join):
     """Other formulas and other angles, of both layouts."""
@@ -194,7 +203,14 @@ def add_causes(exercise, cut, join):
 
 
 def add_alternatives(exercise, cut, join):
-    """Right in both layouts, and too long to be shown."""
+    """Right in both layouts."""
+
+    @exercise.accepted_alternative(
+        "A pair is a complex number, and a turn is one product: RoFormer's own formula, and the shortest."
+    )
+    def by_complex_numbers(x, angles):
+        turned = torch.complex(*cut(x)) * torch.polar(torch.ones_like(angles), angles)
+        return join(turned.real, turned.imag)
 
     @exercise.accepted_alternative
     def pair_by_pair(x, angles):
