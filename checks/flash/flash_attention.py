@@ -243,6 +243,23 @@ def a_softmax_in_each_block(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
 
 
+@flash_attention.mistake(
+    "The blocks' outputs are averaged as if every block weighed the same. A block counts by its rescaled "
+    "total: that is what `merge` is for."
+)
+def blocks_averaged(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        count = (state[3] if len(state) > 3 else 0) + 1
+        _, maximum, total = add(state[:3], scores, some)
+        own = scores.softmax(dim=-1).nan_to_num(0.0) @ some
+        return state[0] + (own - state[0]) / count, maximum, total, count
+
+    def done(state):
+        return state[0], state[1] + state[2].log()
+
+    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
+
+
 def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
     sums, maximum, total = state
     new = keep(maximum, scores.amax(dim=-1))
@@ -262,6 +279,16 @@ def nothing_rescaled(query, key, value, block_size, causal=False):
         return _add(state, scores, some, of_sums=False, of_total=False)
 
     return in_blocks(query, key, value, block_size, causal, adds=added)
+
+
+@flash_attention.mistake(
+    "The maximum is lost: each block replaces it by its own, even if an earlier block had a larger one. "
+    "Scores far apart then overflow. Keep the larger of old and new."
+)
+def maximum_not_carried(query, key, value, block_size, causal=False):
+    return in_blocks(
+        query, key, value, block_size, causal, adds=lambda *told: _add(*told, keep=lambda _, new: new)
+    )
 
 
 @flash_attention.mistake(
@@ -285,6 +312,23 @@ def last_keys_left_out(query, key, value, block_size, causal=False):
         return max(length // block_size * block_size, min(block_size, length))
 
     return in_blocks(query, key, value, block_size, causal, length_of=whole)
+
+
+@flash_attention.mistake(
+    "The loop over keys ends at the number of queries. There can be more keys than queries, or fewer: it "
+    "ends at the length of `key`."
+)
+def as_many_keys_as_queries(query, key, value, block_size, causal=False):
+    length = query.shape[-2]
+    return in_blocks(query, key[..., :length, :], value[..., :length, :], block_size, causal)
+
+
+@flash_attention.mistake(
+    "`logsumexp` is in base 2, as inside some kernels. Return the natural logarithm: `torch.log`."
+)
+def base_two(query, key, value, block_size, causal=False):
+    output, logsumexp = in_blocks(query, key, value, block_size, causal)
+    return output, logsumexp / math.log(2)
 
 
 @flash_attention.mistake(
@@ -329,6 +373,29 @@ def diagonal_seen_whole(query, key, value, block_size, causal=False):
 )
 def own_place_hidden(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
+
+
+@flash_attention.mistake(
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query. The "
+    "first query then sees nothing, and its output is 0."
+)
+def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
+    def done(state):
+        sums, maximum, total = state
+        return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum + total.log()
+
+    def too_many(*block):
+        return ahead(*block) >= 0
+
+    return in_blocks(query, key, value, block_size, causal, hides=too_many, ends=done)
+
+
+@flash_attention.mistake(
+    "The block on the diagonal is left out with those after it: each query misses its own position and "
+    "its neighbours. Leave out only blocks whose *first* key is after the *last* query."
+)
+def diagonal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, seen=lambda first_query, _: first_query)
 
 
 @flash_attention.mistake(
@@ -431,10 +498,6 @@ for _clause, _steps in {
     "the old total were not rescaled to a new maximum": {
         "adds": lambda state, scores, some: _add(state, scores, some, of_total=False)
     },
-    "each block's maximum replaced the one so far": {
-        "adds": lambda *told: _add(*told, keep=lambda _, new: new)
-    },
-    "the block on the diagonal were left out as well": {"seen": lambda first_query, _: first_query},
     "a query saw the key right behind it as well": {"hides": lambda *block: ahead(*block) > 1, "seen": None},
     "a query saw only itself and what comes after it": {
         "hides": lambda *block: ahead(*block) < 0,

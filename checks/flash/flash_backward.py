@@ -143,11 +143,12 @@ def backward(
     weights_of=lambda scores, logsumexp: (scores - logsumexp[..., None]).exp(),
     rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
     scaled=(True, True),
+    taken_off=lambda weights, of_weights, rows: rows,
 ):
     """The three gradients, correctly: a mistake changes one step.
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
-    scaled: whether the gradients of query and of key are.
+    scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.
     """
     gradients = [torch.zeros_like(each) for each in (query, key, value)]
     scale = query.shape[-1] ** -0.5
@@ -162,7 +163,7 @@ def backward(
                 scores = scores.masked_fill(over, -math.inf)
             weights = weights_of(scores, logsumexp[..., some])
             of_weights = grad_output[..., some, :] @ value[..., keys, :].mT
-            of_scores = weights * (of_weights - rows[..., some, :])
+            of_scores = weights * (of_weights - taken_off(weights, of_weights, rows[..., some, :]))
             of_query, of_key = (of_scores * scale if each else of_scores for each in scaled)
             gradients[0][..., some, :] += of_query @ key[..., keys, :]
             gradients[1][..., keys, :] += of_key.mT @ query[..., some, :]
@@ -276,6 +277,17 @@ def scaled_twice(query, key, value, output, logsumexp, grad_output, block_size, 
 
 
 @flash_backward.mistake(
+    "The scores, computed again, are not scaled: the weights differ from those of the forward pass, and "
+    "so do all gradients. Divide by √d_k before you subtract the logsumexp."
+)
+def scores_not_scaled(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    def plain(some_queries, some_keys):
+        return some_queries @ some_keys.mT
+
+    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, score=plain)
+
+
+@flash_backward.mistake(
     "Nothing is subtracted in the rows: the gradient of a softmax is weights · (g − the row's weighted "
     "mean of g), and that mean is the sum of output · grad_output."
 )
@@ -383,6 +395,18 @@ def weights_not_normalised(query, key, value, output, logsumexp, grad_output, bl
 
 
 @flash_backward.mistake(
+    "What is subtracted in a row was summed within the block. It is a sum over *all* keys, which no block"
+    " knows: take the sum of output · grad_output, known before the first block."
+)
+def row_sum_of_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    def within(weights, of_weights, _):
+        return (weights * of_weights).sum(dim=-1, keepdim=True)
+
+    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
+    return backward(*told, taken_off=within)
+
+
+@flash_backward.mistake(
     "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries send "
     "gradients to keys that come after them."
 )
@@ -410,6 +434,21 @@ def written_over(query, key, value, output, logsumexp, grad_output, block_size, 
         last[0], key, value, last[1], logsumexp[..., first:], last[2], block_size, causal, hides=from_there
     )
     return backward(*told)[0], of_key, of_value
+
+
+@flash_backward.mistake(
+    "The gradient of query is that of the last block of keys alone: each block wrote over what was there. "
+    "Every key that a query sees adds to its gradient: `+=`."
+)
+def query_written_over(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
+    first = (key.shape[-2] - 1) // block_size * block_size
+
+    def from_there(first_query, queries, first_key, keys):
+        return hidden(first_query, queries, first + first_key, keys)
+
+    last = (query, key[..., first:, :], value[..., first:, :], *told[3:])
+    return backward(*last, hides=from_there)[0], *backward(*told)[1:]
 
 
 @flash_backward.mistake(

@@ -209,6 +209,15 @@ def half_and_half(one, other):
 
 
 @merge.mistake(
+    "The two outputs are added, but each is a mean already. Take their weighted mean: the weights are "
+    "the totals, once both belong to the common maximum."
+)
+def outputs_added(one, other):
+    _, maximum, total = right(one, other)
+    return one[0] + other[0], maximum, total
+
+
+@merge.mistake(
     "The totals are used as they are, although each belongs to a maximum of its own. Rescale both to the "
     "larger one first: total · exp(old maximum − new maximum)."
 )
@@ -275,6 +284,15 @@ def rescaled_the_wrong_way(one, other):
 
 
 @merge.mistake(
+    "The new maximum is the first part's, also where the second has a larger one. It is the larger of both, "
+    "query by query."
+)
+def maximum_of_the_first(one, other):
+    first, second = one[2], other[2] * (other[1] - one[1]).exp()
+    return weighed(one, other, first, second, one[1])
+
+
+@merge.mistake(
     "The new maximum is one number for all queries. Each query keeps its own: `torch.maximum` compares "
     "two tensors element by element."
 )
@@ -282,6 +300,30 @@ def one_maximum_for_all(one, other):
     maximum = torch.maximum(one[1].max(), other[1].max()).expand_as(one[1]).clone()
     first, second = (each[2] * (each[1] - maximum).exp() for each in (one, other))
     return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake(
+    "`maximum` and `total` are right, but the outputs are mixed by the totals as they came. Use the "
+    "rescaled totals for the outputs, too."
+)
+def output_by_old_totals(one, other):
+    _, maximum, total = right(one, other)
+    return weighed(one, other, one[2], other[2], maximum)[0], maximum, total
+
+
+@merge.mistake("The maxima were added. The largest score over all keys is the larger of the two maxima.")
+def maxima_added(one, other):
+    output, _, total = right(one, other)
+    return output, one[1] + other[1], total
+
+
+@merge.mistake(
+    "`maximum` holds the logarithm of the sum, and `total` is 1 then: the same information, but not these"
+    " three results. `maximum` is the largest score, `total` the sum of exp(score − maximum)."
+)
+def logarithm_and_one(one, other):
+    output, maximum, total = right(one, other)
+    return output, maximum + total.log(), (total > 0).to(total.dtype)
 
 
 @merge.mistake(
@@ -293,6 +335,23 @@ def without_a_shift(one, other):
     first, second = (each[2] * each[1].exp() for each in (one, other))
     output, _, total = weighed(one, other, first, second, maximum)
     return output, maximum, total / shift.exp()
+
+
+@merge.mistake("The rescaling is in base 2, but scores and totals are in base e: `torch.exp`, not `2 **`.")
+def base_two(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).exp2() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.mistake(
+    "The numbers are right, but the gradient is not: the factors exp(old − new) left the graph. Totals and "
+    "maxima depend on the scores, and the gradient has to go through both."
+)
+def factors_detached(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).detach().exp() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
 
 
 @merge.mistake(
@@ -315,6 +374,18 @@ def zero_by_zero(one, other):
     first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
     total = first + second
     return (one[0] * first[..., None] + other[0] * second[..., None]) / total[..., None], maximum, total
+
+
+@merge.mistake(
+    "If one query sees nothing, the whole other part is returned. Decide for each query whether a part is"
+    " empty: `torch.where`, or factors that are 0 there."
+)
+def one_empty_row_for_all(one, other):
+    if one[1].isinf().any():
+        return tuple(each.clone() for each in other)
+    if other[1].isinf().any():
+        return tuple(each.clone() for each in one)
+    return right(one, other)
 
 
 @merge.mistake(

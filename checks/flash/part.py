@@ -210,6 +210,15 @@ def logarithm_for_the_total(query, key, value, mask=None):
 
 
 @part.mistake(
+    "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your maximum"
+    " the total would be 1."
+)
+def logsumexp_for_the_maximum(query, key, value, mask=None):
+    output, maximum, total = _part(query, key, value, mask)
+    return output, maximum + total.log(), total
+
+
+@part.mistake(
     "One maximum was subtracted for all queries. Each query has its own: the largest score over the keys,"
     " the last axis."
 )
@@ -229,6 +238,14 @@ def over_the_queries(query, key, value, mask=None):
     exponentials = (scores - maximum[..., None, :]).exp()
     total = exponentials.sum(dim=-2)
     return exponentials / total[..., None, :] @ value, maximum, total
+
+
+@part.mistake("The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.")
+def base_two(query, key, value, mask=None):
+    scores = scaled_scores(query, key, mask)
+    maximum = scores.amax(dim=-1)
+    lowest = maximum.masked_fill(maximum == -math.inf, 0.0)[..., None]
+    return finish(torch.exp2(scores - lowest), value, maximum)
 
 
 def _part(query, key, value, mask):

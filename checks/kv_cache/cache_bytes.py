@@ -60,6 +60,21 @@ def queries_too(layers, batch, length, num_kv_heads, head_size, bytes_per_number
 
 
 @cache_bytes.mistake(
+    "The cache of a single layer is counted. Each layer has keys and values of its own: multiply by `layers`."
+)
+def one_layer_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * batch * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "The cache of a single text is counted. Each text of the batch has tokens of its own: multiply by "
+    "`batch`."
+)
+def one_text_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
     "These are numbers, not bytes: each number takes `bytes_per_number` of them (2 in half precision). "
     "Multiply by it."
 )
@@ -76,11 +91,48 @@ def always_two_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_n
 
 
 @cache_bytes.mistake(
+    "The number of heads has no effect on your result. A token's key has `num_kv_heads` times `head_size`"
+    " numbers: multiply by the number of heads."
+)
+def one_head_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * head_size * bytes_per_number
+
+
+@cache_bytes.mistake("`head_size` is left out. Each head of a key holds that many numbers: multiply by it.")
+def without_the_head_size(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * bytes_per_number
+
+
+@cache_bytes.mistake(
     "This grows with the square of `length`: that is the table of weights, which is not kept. The cache "
     "holds one key and one value for each token, so it grows with `length` itself."
 )
 def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "The square of the whole width is counted. Those are the weights of the projections, which belong to "
+    "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers per token."
+)
+def the_projections(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "This is in kibibytes: it was divided by 1024. Return bytes, as a whole number; turn them into larger"
+    " units only where they are printed."
+)
+def kibibytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 1024
+
+
+@cache_bytes.mistake(
+    "The result is too small by a factor of 8, as if `bytes_per_number` counted bits. It counts bytes: "
+    "leave out the division by 8."
+)
+def bits(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 8
 
 
 @cache_bytes.mistake(
@@ -112,26 +164,3 @@ def by_the_shape(layers, batch, length, num_kv_heads, head_size, bytes_per_numbe
 def by_empty_tensors(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     key = torch.empty(batch, num_kv_heads, length, head_size, device="meta")
     return layers * 2 * key.numel() * bytes_per_number
-
-
-def _other(divided_by=1, **powers):
-    """The right product, but for factors to another power, or divided by a number."""
-
-    def answer(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-        sizes = {"layers": layers, "batch": batch, "heads": num_kv_heads, "head_size": head_size}
-        number = 2 * length * bytes_per_number
-        return number * math.prod(size ** powers.get(name, 1) for name, size in sizes.items()) // divided_by
-
-    return answer
-
-
-for _clause, _answer in {
-    "`layers` were left out": _other(layers=0),
-    "`batch` were left out": _other(batch=0),
-    "`num_kv_heads` were left out": _other(heads=0),
-    "`head_size` were left out": _other(head_size=0),
-    "the width, `num_kv_heads` · `head_size`, were squared": _other(heads=2, head_size=2),
-    "the bytes were divided by 1024": _other(divided_by=1024),
-    "the bytes were divided by 8": _other(divided_by=8),
-}.items():
-    cache_bytes.cause(_clause, _answer)

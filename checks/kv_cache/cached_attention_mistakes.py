@@ -40,6 +40,28 @@ class NoMaskBehindACache(Right):
         return mask.tril() if new == total else mask
 
 
+@cached_attention.mistake(
+    "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
+    "come earlier too: new token i may see new tokens 0 to i."
+)
+class NoNewTokensBefore(Right):
+    def mask(self, new, total):
+        past = total - new
+        own = torch.eye(new, dtype=torch.bool) if past else torch.ones(new, new, dtype=torch.bool).tril()
+        return torch.cat([torch.ones(new, past, dtype=torch.bool), own], dim=1)
+
+
+@cached_attention.mistake(
+    "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so "
+    "each may see all of it."
+)
+class SeesNoPast(Right):
+    def mask(self, new, total):
+        past = total - new
+        hidden = torch.zeros(new, past, dtype=torch.bool)
+        return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
+
+
 def _past_as(length_of):
     """The mask is shifted by another length, of a shape (B, H, T, D)."""
 
@@ -50,6 +72,23 @@ def _past_as(length_of):
         return scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
 
     return {"attend": attend}
+
+
+@cached_attention.mistake(
+    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. "
+    "A cached key is (B, H, T_past, D), so the tokens are its third axis."
+)
+class PastFromTheBatch(Right):
+    attend = _past_as(lambda shape: shape[0])["attend"]
+
+
+@cached_attention.mistake(
+    "The mask is inverted: a token sees what comes after it, and nothing before. True means may attend: "
+    "on the diagonal and to its left."
+)
+class MaskTurnedRound(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool).triu(diagonal=total - new)
 
 
 @cached_attention.mistake(
@@ -201,6 +240,33 @@ class KeepsTheCacheInItself(Right):
 
 
 @cached_attention.mistake(
+    "Keys and values are written into one buffer of the layer: two continuations of the same cache share "
+    "it, and the second overwrites what the first has kept. Make new tensors by joining."
+)
+class OneBufferForAll(Right):
+    buffers = None
+
+    def returned_cache(self, new, total):
+        shape = total[0].shape
+        if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
+            full = shape[0], shape[1], max(shape[2], 64), shape[3]
+            self.buffers = [each.new_zeros(full) for each in total]
+        for buffer, each in zip(self.buffers, total):
+            buffer[:, :, : shape[2]] = each
+        return tuple(buffer[:, :, : shape[2]] for buffer in self.buffers)
+
+
+@cached_attention.mistake(
+    "Where gradients are off, keys and values are written into one buffer: two continuations of the same "
+    "cache share it, and the second overwrites what the first has kept. Make new tensors by joining, with"
+    " gradients and without."
+)
+class OneBufferWithoutGradients(OneBufferForAll):
+    def returned_cache(self, new, total):
+        return total if torch.is_grad_enabled() else super().returned_cache(new, total)
+
+
+@cached_attention.mistake(
     "The numbers are right, but no gradient flows through the cache: it left the graph through "
     "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they are."
 )
@@ -209,10 +275,39 @@ class Detached(Right):
         return tuple(each.detach() for each in total)
 
 
+@cached_attention.mistake(
+    "The new cache is right, but the old one is taken out of the graph as it is read: no gradient reaches"
+    " it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers."
+)
+class DetachesThePast(Right):
+    def join(self, past, new):
+        return torch.cat([past.detach(), new], dim=2)
+
+
 @cached_attention.mistake("Key and value are swapped in the cache that comes back. The pair is (key, value).")
 class ValueFirst(Right):
     def returned_cache(self, new, total):
         return total[1], total[0]
+
+
+@cached_attention.mistake(
+    "The new values are joined to the keys, which hold old and new tokens already, so the values come out"
+    " longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
+    "entry of the cache."
+)
+class ValuesBehindJoinedKeys(Right):
+    def behind(self, cache, key, value):
+        key = self.join(cache[0], key)
+        return key, self.join(key, value)
+
+
+@cached_attention.mistake(
+    "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
+    "the second of the pair holds the values."
+)
+class KeysTwice(Right):
+    def returned_cache(self, new, total):
+        return total[0], total[0]
 
 
 class WithWeights(Right):
@@ -263,7 +358,6 @@ add_causes(
     Right,
     {
         "the mask were shifted by the number of heads": _past_as(lambda shape: shape[1]),
-        "the mask were shifted by the number of sentences": _past_as(lambda shape: shape[0]),
         "the mask were shifted by the head size": _past_as(lambda shape: shape[3]),
         "the mask were shifted by 2, the length of the pair": _past_as(lambda shape: 2),
         "each token also saw the one behind it": _up_to(lambda past: past + 1),
@@ -273,16 +367,6 @@ add_causes(
         },
         "the heads were merged with one view": {
             "merge": lambda self, x: x.reshape(x.shape[0], x.shape[2], -1)
-        },
-        "the new tokens saw each other only": {
-            "mask": lambda self, new, total: (
-                torch.ones(new, total).tril(total - new).bool() & (torch.arange(total) >= total - new)
-            )
-        },
-        "the mask were inverted": {
-            "mask": lambda self, new, total: torch.ones(new, total, dtype=torch.bool).triu(
-                diagonal=total - new
-            )
         },
         "the scores were divided by √E": {
             "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)

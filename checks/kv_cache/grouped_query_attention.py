@@ -17,6 +17,7 @@ from attention_lab.authoring import (
 from attention_lab.authoring.causes import add_causes
 from attention_lab.authoring.mask_sentences import (
     EMPTY_ROW_IS_UNIFORM,
+    FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
 )
 
@@ -391,6 +392,15 @@ class WeightsOfTheFirstHead(Right):
 
 
 @grouped_query_attention.mistake(
+    "`weights` are the average over one head of each group. Heads that share keys still have queries and "
+    "weights of their own: average over all H heads."
+)
+class WeightsOfOneHeadAGroup(Right):
+    def over_heads(self, weights):
+        return weights[:, :: self.num_heads // self.num_kv_heads].mean(dim=1)
+
+
+@grouped_query_attention.mistake(
     "You return the weights of all heads, (B, H, T, T). Return their average over the heads, (B, T, T)."
 )
 class WeightsOfAllHeads(Right):
@@ -399,11 +409,39 @@ class WeightsOfAllHeads(Right):
 
 
 @grouped_query_attention.mistake(
+    "`weights` are the average over the first H_kv heads only. Each of the H query heads has weights of its "
+    "own, also where heads share keys and values: average over all H."
+)
+class WeightsOfAsManyHeadsAsKeys(Right):
+    def over_heads(self, weights):
+        return weights[:, : self.num_kv_heads].mean(dim=1)
+
+
+@grouped_query_attention.mistake(
+    "The sum of the weights over the heads is divided by the number of key/value heads. It is the query "
+    "heads that are averaged over: divide by `num_heads`."
+)
+class AveragedOverTheKeyHeads(Right):
+    def over_heads(self, weights):
+        return weights.sum(dim=1) / self.num_kv_heads
+
+
+@grouped_query_attention.mistake(
     "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
 )
 class Unscaled(Right):
     def scale(self, head_size):
         return 1.0
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of H / H_kv, the number of query heads for each key head. How large "
+    "a dot product grows depends on how many products it sums, the head size D = E / H: divide by the root "
+    "of D."
+)
+class ScaledByTheGroup(Right):
+    def scale(self, head_size):
+        return math.sqrt(self.num_heads // self.num_kv_heads)
 
 
 @grouped_query_attention.mistake(
@@ -448,9 +486,30 @@ class Filled(Right):
         return weights @ value, weights
 
 
+@grouped_query_attention.mistake(
+    "The hidden scores are set to 0, which is a score like any other, so hidden keys take part in the "
+    "softmax. Set the scores to -inf before it."
+)
+class HiddenScoresOfZero(Filled):
+    pass
+
+
 @grouped_query_attention.mistake(HIDDEN_SCORES_ARE_ZERO)
 class HiddenScoresOfZeroUncleared(Filled):
     clears = False
+
+
+@grouped_query_attention.mistake(
+    "Hidden scores are filled with a number that is not low enough: visible scores go down to -1e4 here, "
+    "and hidden keys then take all the weight. Set hidden scores to -inf before the softmax."
+)
+class FilledTooHigh(Filled):
+    number = -100.0
+
+
+@grouped_query_attention.mistake(FIXED_LOW_SCORE)
+class FilledWithMinusTenThousand(Filled):
+    number = -1e4
 
 
 @grouped_query_attention.mistake(EMPTY_ROW_IS_UNIFORM)
@@ -483,19 +542,7 @@ add_causes(
         "the scores were divided by √(E / H_kv)": {
             "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads // self.num_kv_heads)
         },
-        "the scores were divided by √(H / H_kv)": {
-            "scale": lambda self, head_size: math.sqrt(self.num_heads // self.num_kv_heads)
-        },
         "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
-        "the weights were averaged over one head of each group": {
-            "over_heads": lambda self, weights: weights[:, :: self.num_heads // self.num_kv_heads].mean(dim=1)
-        },
-        "the weights were averaged over the first H_kv heads": {
-            "over_heads": lambda self, weights: weights[:, : self.num_kv_heads].mean(dim=1)
-        },
-        "the sum of the weights were divided by H_kv": {
-            "over_heads": lambda self, weights: weights.sum(dim=1) / self.num_kv_heads
-        },
         "all query heads used the first key/value head": {
             "share": lambda self, x: x[:, :1].expand(-1, self.num_heads, -1, -1)
         },

@@ -154,6 +154,14 @@ def sentences_permuted(attend, x, permutation):
 
 
 @order_matters.mistake(
+    "You permute the numbers inside each token instead of the tokens. x is (B, T, E): the permutation has "
+    "T entries and belongs to the second dimension, not to the last."
+)
+def dimensions_permuted(attend, x, permutation):
+    return bool(((attend(x[..., permutation]) - attend(x)[..., permutation]).abs() > 1e-4).any())
+
+
+@order_matters.mistake(
     "You report that order matters to plain self-attention: you compare with outputs that are not moved, or "
     "are moved by the inverse permutation, or are moved twice. Move the outputs of x exactly as the tokens "
     "were moved, and compare."
@@ -168,6 +176,15 @@ def permuted_twice(attend, x, permutation):
 )
 def exactly_equal(attend, x, permutation):
     return not torch.equal(attend(x[:, permutation]), attend(x)[:, permutation])
+
+
+@order_matters.mistake(
+    "You compare only averages over the sentence. Where every position adds something of its own, the "
+    "tokens change and their average does not: compare token by token."
+)
+def averages_compared(attend, x, permutation):
+    change = attend(x[:, permutation]).mean(dim=1) - attend(x).mean(dim=1)
+    return bool((change.abs() > 1e-4).any())
 
 
 @order_matters.mistake(

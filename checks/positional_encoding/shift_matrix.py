@@ -167,6 +167,14 @@ def one_step_too_far(offset, embed_dim):
     return _blocks((offset + 1) * _rates(embed_dim))
 
 
+@shift_matrix.mistake(
+    "This matrix moves the *columns* of an encoding to other positions. A shift in the text leaves every "
+    "column where it is and turns each pair of sine and cosine by an angle."
+)
+def columns_moved(offset, embed_dim):
+    return torch.roll(torch.eye(embed_dim), offset, dims=0)
+
+
 @shift_matrix.accepted_alternative(
     "Fills the four diagonals of all blocks at once, with one index for the sines: no loop, and one line "
     "for each corner of the blocks."

@@ -116,6 +116,16 @@ def exponent_doubled(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
+    "Each column has an exponent of its own, and the exponents grow by 4/E from one pair to the next. An "
+    "index that counts 0, 2, 4, ... contains the factor 2 already, and the cosine shares its sine's exponent."
+)
+def exponent_doubled_for_each_column(max_len, embed_dim):
+    column = torch.arange(embed_dim)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (2 * column / embed_dim)
+    return torch.where(column % 2 == 0, angles.sin(), angles.cos())
+
+
+@sinusoidal_encoding.mistake(
     "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the "
     "next. If your index counts the pairs 0, 1, 2, ..., the formula needs twice that index."
 )
@@ -190,6 +200,15 @@ def cosine_first(max_len, embed_dim):
 def sines_only(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
     return _interleaved(angles.sin(), angles.sin(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "Odd columns hold the cosine of the sine on their left. Take the cosine of the angle that this sine was "
+    "made of."
+)
+def cosine_of_the_sine(max_len, embed_dim):
+    sines = _angles(max_len, embed_dim).sin()
+    return _interleaved(sines, sines.cos(), embed_dim)
 
 
 @sinusoidal_encoding.mistake(

@@ -288,6 +288,11 @@ def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
 
 
+@embed.mistake("The blocks are not used: this is the mean of the embeddings alone.")
+def no_blocks(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, [])
+
+
 @embed.mistake(
     "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
     "through them once, with `for block in blocks`."
@@ -299,6 +304,14 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
         for layer in range(len(blocks)):
             x = blocks[layer](x, mask=mask.unsqueeze(1))
         return nn.functional.normalize(pool(x, mask), dim=-1)
+
+
+@embed.mistake(
+    "If the blocks can be read only once, the first text uses them up, and the other texts go through none. "
+    "Run all texts as one batch, or make a list of the blocks first."
+)
+def blocks_used_up(texts, tokenizer, embeddings, blocks):
+    return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])
 
 
 def _ends(first, last):

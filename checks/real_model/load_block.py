@@ -117,11 +117,12 @@ def missing(draw):
     yield case(weights, 2, absent, through=telling)
 
 
-def load(weights, layer, parts=None):
+def load(weights, layer, parts=None, prefix="encoder.layer.{}."):
     """A correct answer; a mistake changes the names, or what is taken."""
     parts = PARTS if parts is None else parts
+    start = prefix.format(layer)
     return {
-        f"{part}.{kind}": weights[f"encoder.layer.{layer}.{bert_part}.{kind}"]
+        f"{part}.{kind}": weights[f"{start}{bert_part}.{kind}"]
         for part, bert_part in parts.items()
         for kind in ("weight", "bias")
     }
@@ -213,6 +214,22 @@ def norms_exchanged(weights, layer):
 
 
 @load_block.mistake(
+    "`attention.output` and `linear2` have changed places: `attention.output.dense` mixes the heads, "
+    "`output.dense` is the second feed-forward layer."
+)
+def outputs_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("attention.output", "linear2"))
+
+
+@load_block.mistake(
+    "The feed-forward layers have changed places: `intermediate.dense` leads from E to hidden_dim and is "
+    "`linear1`."
+)
+def linears_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("linear1", "linear2"))
+
+
+@load_block.mistake(
     "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as "
     "they are. GPT-2's checkpoints are the ones that need a transpose."
 )
@@ -243,9 +260,23 @@ def suffix_match(weights, layer):
     return load(weights, layer, PARTS | {"attention.output": "output.dense"})
 
 
+@load_block.mistake(
+    "`norm1` holds what belongs to `norm2`: two entries end in `output.LayerNorm`. Compare the whole name."
+)
+def norm_suffix_match(weights, layer):
+    return load(weights, layer, PARTS | {"norm1": "output.LayerNorm"})
+
+
 @load_block.mistake("This is always layer 0: `layer` is not used. Put it into the name of every entry.")
 def always_layer_zero(weights, layer):
     return load(weights, 0)
+
+
+@load_block.mistake(
+    "This is the layer before the one that was asked for. The names count from 0, as `layer` does."
+)
+def counted_from_one(weights, layer):
+    return load(weights, layer - 1)
 
 
 @load_block.mistake(
@@ -293,6 +324,16 @@ def value_error_for_what_is_missing(weights, layer):
         return load(weights, layer)
     except KeyError as error:
         raise ValueError(f"the checkpoint has no {error}") from error
+
+
+@load_block.mistake(
+    "The KeyError for a missing entry holds only the end of the name. Give the full name, from "
+    "`encoder.layer.` on: it says which layer is incomplete."
+)
+def short_name_in_the_error(weights, layer):
+    start = f"encoder.layer.{layer}."
+    own = {entry.removeprefix(start): tensor for entry, tensor in weights.items() if entry.startswith(start)}
+    return load(own, layer, prefix="")
 
 
 @load_block.mistake(

@@ -271,6 +271,16 @@ class DefaultEps(Right):
 
 
 @transformer_block.mistake(
+    "`norm2` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
+    "1e-12 to both norms."
+)
+class DefaultEpsInNorm2(Right):
+    def __init__(self, embed_dim, num_heads, hidden_dim):
+        super().__init__(embed_dim, num_heads, hidden_dim)
+        self.norm2 = nn.LayerNorm(embed_dim)
+
+
+@transformer_block.mistake(
     "In training mode the result is random: there is dropout in the block. This block has none; its result "
     "is the same in both modes."
 )

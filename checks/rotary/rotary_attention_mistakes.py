@@ -222,9 +222,6 @@ add_causes(
         "the queries were not turned": {
             "project": lambda self, x, past: (self.split(self.query(x)), *Right.project(self, x, past)[1:])
         },
-        "positions after a cache were one too large": {
-            "project": lambda self, x, past: Right.project(self, x, past + 1 if past else 0)
-        },
         "the exponent were one pair off, 2(i + 1)/D": {"angles": _angles(lambda i, half: (i + 1) / half)},
         "the exponent were 2i/D without its minus": {"angles": _angles(lambda i, half: -i / half)},
         "the exponent were 4i/D, twice 2i/D": {"angles": _angles(lambda i, half: 2 * i / half)},
@@ -316,12 +313,42 @@ class WritesIntoTheList(Right):
 
 
 @rotary_attention.mistake(
+    "Positions far from the beginning are rough: they were kept in half precision, which cannot hold "
+    "every whole number above 256 (or 2048). Count them in float32 or in whole numbers."
+)
+class PositionsInHalfPrecision(Right):
+    def angles(self, x, first):
+        width = x.shape[-1]
+        rates = self.base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+        return torch.outer(torch.arange(first, first + x.shape[-2]).bfloat16().to(x.dtype), rates)
+
+
+@rotary_attention.mistake(
     "Positions count from 1: every key in the cache is one step ahead, and does not fit keys that others "
     "have stored. The first token is turned by 0."
 )
 class PositionsFromOne(Right):
     def angles(self, x, first):
         return super().angles(x, first + 1)
+
+
+@rotary_attention.mistake(
+    "The first position after a cache is off by one. With T_past keys in it, they are at 0 to T_past − 1,"
+    " so the next one is T_past."
+)
+class OneTooFar(Right):
+    def project(self, x, past):
+        return super().project(x, past + 1 if past else 0)
+
+
+@rotary_attention.mistake(
+    "After a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 and "
+    "so on."
+)
+class OnePositionForAllNew(Right):
+    def angles(self, x, first):
+        angles = super().angles(x, first)
+        return angles[:1].expand_as(angles) if first else angles
 
 
 @rotary_attention.mistake(

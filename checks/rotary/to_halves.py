@@ -87,6 +87,14 @@ def odd_rows_first(weight, num_heads):
 
 
 @to_halves.mistake(
+    "The inverse permutation was applied, and to all rows as one head. Put even rows first, then odd "
+    "ones, within each head."
+)
+def inverted_across_heads(weight, num_heads):
+    return weight.unflatten(0, (2, -1)).transpose(0, 1).flatten(0, 1)
+
+
+@to_halves.mistake(
     "The columns were reordered instead of the rows. In a weight (E, E_in) the rows belong to the outputs, "
     "which are cut into heads; the columns read the input, and its order stays."
 )

@@ -8,7 +8,7 @@ import re
 
 import torch
 
-from .attention_checks import SIZES, agrees, caught
+from .attention_checks import SIZES, agrees, calls, caught
 from .attention_repairs import ARGUMENTS, PAIRS, REPAIRS, RESULTS
 from .is_correct import is_correct
 
@@ -166,6 +166,15 @@ def output_only(attention):
 
 
 @is_correct.mistake(
+    "Some functions that pass return the right weights and a wrong output. Compare both results with the "
+    "formula."
+)
+@caught
+def weights_only(attention):
+    return agrees(attention, compared=(1,), gradients=False)
+
+
+@is_correct.mistake(
     "Some broken functions raise an exception, and then `is_correct` raises it too. A function that "
     "raises is broken: catch the exception, and return False."
 )
@@ -186,12 +195,35 @@ def self_attention_only(attention):
 
 
 @is_correct.mistake(
+    "Some functions that pass are right in the simplest call only. Try more than a query alone: keys and "
+    "values of their own in other sizes, masks of all shapes, a query with nothing to attend to, and "
+    "gradients."
+)
+@caught
+def simplest_call_only(attention):
+    return agrees(attention, given=(1,), masks=("none",), dtypes=(torch.float32,), gradients=False)
+
+
+@is_correct.mistake(
     "Right functions get False, as they do if you compare for exact equality. Sums in another order are "
     "rounded differently: allow a relative difference of 1e-4 and an absolute one of 1e-5."
 )
 @caught
 def exactly_equal(attention):
     return agrees(attention, same=torch.equal, gradients=False)
+
+
+@is_correct.mistake(
+    "Functions with wrong numbers pass. Properties such as weights that sum to 1 hold for many wrong "
+    "functions too: compare all numbers, of the weights and of the output, with those of the formula."
+)
+@caught
+def sums_only(attention):
+    for call in calls((torch.float32,), tuple(SIZES.values()), ("none",), False, (1, 2, 3)):
+        sums = attention(*call.tensors)[1].sum(dim=-1)
+        if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+            return False
+    return True
 
 
 @is_correct.mistake(
@@ -261,6 +293,35 @@ def one_dtype(attention):
 @caught
 def changes_missed(attention):
     return agrees(attention, changes=False)
+
+
+@is_correct.mistake(
+    "Some functions that pass have wrong or missing gradients, or results of another dtype than their "
+    "arguments. Run backward and compare the gradients, and try float32 as well as float64."
+)
+@caught
+def gradients_and_dtypes_missed(attention):
+    return agrees(attention, gradients=False, dtypes=(torch.float32,))
+
+
+@is_correct.mistake(
+    "Some functions that pass have wrong or missing gradients, or change their arguments. Run backward "
+    "and compare the gradients; keep copies of all arguments, the mask too, and compare them after the "
+    "call."
+)
+@caught
+def gradients_and_changes_missed(attention):
+    return agrees(attention, gradients=False, changes=False)
+
+
+@is_correct.mistake(
+    "Some functions that pass return another dtype than that of their arguments, or change an argument. "
+    "Try float32 and float64; keep copies of all arguments, the mask too, and compare them after the "
+    "call."
+)
+@caught
+def dtypes_and_changes_missed(attention):
+    return agrees(attention, dtypes=(torch.float32,), changes=False)
 
 
 @is_correct.mistake(

@@ -403,12 +403,29 @@ def sum_over_samples(model, batches, optimizer):
 
 
 @train_epoch.mistake(
+    "The sum of the batches' mean losses is divided by the number of texts, so it is far too small: each "
+    "of them is a mean already. Multiply it by the batch's number of texts first."
+)
+def means_over_samples(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
     "The training is right, but you return the loss of the last batch alone. Collect those of all "
     "batches, and return their mean over the texts."
 )
 def last_batch_only(model, batches, optimizer):
     losses, _ = _epoch(model, batches, optimizer)
     return losses[-1].item()
+
+
+@train_epoch.mistake(
+    "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
+    "batches, then return."
+)
+def first_batch_only(model, batches, optimizer):
+    return _mean(*_epoch(model, [next(iter(batches))], optimizer))
 
 
 @train_epoch.mistake(
@@ -474,9 +491,44 @@ def mask_turned_round(model, batches, optimizer):
 
 
 @train_epoch.mistake(
+    "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
+    "clearing the gradients and the step."
+)
+def backward_twice(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`."
+)
+def two_steps_a_batch(model, batches, optimizer):
+    def step(optimizer, loss):
+        _step(optimizer, loss)
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
     "You use the number of batches, but the batches may come from a stream that has no length. Count the "
     "texts as they come, and divide by that; a short last batch then gets its right share too."
 )
 def asks_for_the_number_of_batches(model, batches, optimizer):
     losses, _ = _epoch(model, batches, optimizer)
     return sum(loss.item() for loss in losses) / len(batches)
+
+
+@train_epoch.mistake(
+    "You go through the batches twice, once to count and once to train. They may be readable only once: "
+    "count the texts in the loop that trains."
+)
+def counts_first(model, batches, optimizer):
+    samples = sum(len(batch["labels"]) for batch in batches)
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * size for loss, size in zip(losses, sizes)) / samples
