@@ -41,7 +41,8 @@ def exercise_with(cases):
     return exercise
 
 
-def test_what_is_covered_what_is_not_and_what_does_not_apply(double):
+def test_each_relation_is_covered_or_not(double):
+    """What is covered what is not and what does not apply."""
     row = coverage_of(exercise_with(lambda draw: [case(draw.normal(3, 4))]), double)
     found = {coverage: {name for name in row if row[name] == coverage} for coverage in row.values()}
     assert found["covered"] == {"values", "unequal sizes", "second call", "arguments unchanged"}
@@ -68,6 +69,7 @@ def test_another_case_covers_more(double):
     assert header.count("|") == len(RELATIONS) + 2
 
 
-def test_a_page_without_a_place_for_it_is_said_in_a_sentence(tmp_path):
+def test_a_page_without_a_place_is_refused(tmp_path):
+    """A page without a place for it is said in a sentence."""
     with pytest.raises(CourseError, match="the table is written between the two"):
         write_into(tmp_path / "none.md", "table")

@@ -61,7 +61,8 @@ def notebook(root: Path, folder: str) -> nbformat.NotebookNode:
     return nbformat.read(root / folder / LESSON / "more.ipynb", as_version=4)
 
 
-def test_the_exercises_are_in_their_order_before_the_last_section(root):
+def test_exercises_come_before_the_last_section(root):
+    """The exercises are in their order before the last section."""
     cells = [cell.id for cell in notebook(root, "source").cells]
     texts = [(f"{name}-text", name, f"test_{name}") for name in (NAME, "twice", LAYER)]
     assert cells == ["title", "setup", *texts[0], *texts[1], *texts[2], "closing"]
@@ -78,7 +79,8 @@ def test_its_checks_are_sound(root):
     assert lesson.problems == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
 
 
-def test_students_get_no_solution_and_the_solution_gets_all_points(root):
+def test_the_solution_gets_all_points(root):
+    """Students get no solution and the solution gets all points."""
     released = nbformat.writes(notebook(root, "release"))
     assert "2 * x" not in released and "unflatten" not in released
     submitted = root / "submitted" / "ada" / LESSON
@@ -114,7 +116,8 @@ def test_a_lesson_that_cannot_be_is_refused(root, folder, sentence):
         ("more", "double", f"{FOLDER} has an exercise 'double' already"),
     ],
 )
-def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, lesson, name, sentence):
+def test_an_exercise_that_cannot_be_is_refused(root, lesson, name, sentence):
+    """An exercise that cannot be is refused and nothing is written."""
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")}
     with pytest.raises(CourseError) as caught:
         new_exercise(open_course(root).assignments[lesson], name)
@@ -197,7 +200,8 @@ def test_this_courses_skeletons_have_this_courses_form(grown):
     assert int(re.search(r"(\d+) passed", output).group(1)) > 40, output
 
 
-def test_this_courses_skeletons_are_laid_out_as_its_code_is(grown):
+def test_skeletons_are_laid_out_as_code_is(grown):
+    """This courses skeletons are laid out as its code is."""
     root, (lesson, exercise, layer, _) = grown
     assert f"Next: attention-lab new-exercise {FRESH} NAME" in lesson
     assert f"Next: attention-lab build {FRESH}, then attention-lab try {NAME}" in exercise

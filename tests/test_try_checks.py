@@ -97,7 +97,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), BROKEN.values(), ids=BROKEN)
-def test_what_the_author_has_to_fix_is_said_in_one_sentence(checks, old, new, sentence):
+def test_what_the_author_has_to_fix_is_said(checks, old, new, sentence):
+    """What the author has to fix is said in one sentence."""
     (problem,) = problems_of(checks(old, new))
     assert problem.startswith(sentence)
 

@@ -51,7 +51,8 @@ def evidence_for(exercise, answer, right=reference):
     return [finding.evidence for finding in judged(exercise, right, answer, seed=2).findings]
 
 
-def test_what_is_between_the_judge_and_the_answer_is_not_shown():
+def test_arguments_of_an_adapter_are_not_shown():
+    """What is between the judge and the answer is not shown."""
     shown = evidence_for(continued, lambda step, tokens, count: torch.cat([tokens, tokens[:count]]))
     assert shown[0].startswith("Called with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
 
@@ -95,7 +96,8 @@ def test_arrays_in_a_list_are_told_whole(sizes, sentence):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_evidence_shows_the_students_own_numbers_and_no_right_ones(seed):
+def test_the_evidence_shows_no_right_numbers(seed):
+    """The evidence shows the students own numbers and no right ones."""
     evidence = finding(spoilt(lambda o, w: (o * 0 + 0.125, w * 0 + 0.25)), unequal, seed).evidence
     assert "your output: [0.125, 0.125" in evidence
     assert "your weights: [0.25, 0.25" in evidence
@@ -122,7 +124,9 @@ def rename(weights):
     return {name.replace("old", "new"): tensor for name, tensor in weights.items()}
 
 
-def test_of_many_wrong_entries_a_few_are_shown_and_the_dict_is_counted():
+def test_of_many_wrong_entries_a_few_are_shown():
+    """Of many wrong entries a few are shown and the dict is counted."""
+
     def add_one(weights):
         return {name: tensor + 1 for name, tensor in rename(weights).items()}
 
@@ -131,12 +135,15 @@ def test_of_many_wrong_entries_a_few_are_shown_and_the_dict_is_counted():
     assert "; and 6 more." in shown and "new.4" not in shown
 
 
-def test_a_missing_entry_of_a_dict_is_not_a_missing_return():
+def test_a_missing_entry_is_not_a_missing_return():
+    """A missing entry of a dict is not a missing return."""
     verdict = judged(renamed, rename, lambda weights: dict.fromkeys(rename(weights)))
     assert kinds(verdict) == ["type"] and verdict.findings[0].facts[:3] == ("`new.0`", "is", "None")
 
 
-def test_where_only_an_argument_is_changed_the_right_entries_are_not_shown():
+def test_right_entries_are_not_shown_with_a_change():
+    """Where only an argument is changed the right entries are not shown."""
+
     def takes_them_out(weights):
         return {name.replace("old", "new"): weights.pop(name) for name in list(weights)}
 

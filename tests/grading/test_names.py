@@ -87,7 +87,8 @@ def test_an_answer_finds_the_names_of_its_student(kernel, cells, value):
     assert answer_of(kernel, *cells).value == value
 
 
-def test_given_cells_find_their_own_names_after_an_answer_was_asked(kernel):
+def test_given_cells_find_their_names_after_a_call(kernel):
+    """Given cells find their own names after an answer was asked."""
     answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]; new = 7"))
     shown = given("print(weights, new)")
     kernel.run_cell(shown)
@@ -95,7 +96,8 @@ def test_given_cells_find_their_own_names_after_an_answer_was_asked(kernel):
 
 
 @pytest.mark.parametrize(("origin", "status"), [(Origin.STUDENT, "value"), (Origin.COURSE, "raised")])
-def test_without_cell_ids_a_helper_is_the_students_if_the_merge_says_so(kernel, origin, status):
+def test_without_cell_ids_the_merge_says_whose_it_is(kernel, origin, status):
+    """Without cell ids a helper is the students if the merge says so."""
     total = written("def total(n):\n    return 2 * weights(n)")
     helper, taken = given("def weights(n):\n    return n + 1"), given("weights = [0.5, 0.5]")
     mark_origin(helper, origin)
@@ -171,7 +173,7 @@ def with_helpers(source: str, name: str, reference: object, names: list[str]) ->
 @pytest.mark.lesson
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 @pytest.mark.integration
-def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_path):
+def test_helpers_names_cost_no_right_answer(lesson, tmp_path):
     """Every answer calls a helper under each name that a given cell or a test uses for something else.
 
     Those cells do nothing here but use these names: what they work out besides takes a minute.

@@ -135,7 +135,8 @@ def test_what_keeps_nothing_is_not_called_kept(exercise, right, answer, found):
 
 
 @pytest.mark.parametrize("constant", [True, False])
-def test_a_constant_has_no_mistake_that_explains_only_some_groups(constant):
+def test_a_constant_is_not_a_mistake_of_some_groups(constant):
+    """A constant has no mistake that explains only some groups."""
     verdict = verdict_on("order_matters", lambda attend, x, permutation: constant)
     assert verdict.points == 0 and kinds(verdict) == ["always_the_same"]
 
@@ -196,7 +197,8 @@ LAYERS = ["AttentionHead", "CausalSelfAttention", "MultiHeadAttention", "Efficie
 
 @pytest.mark.parametrize("name", [*LAYERS, "PositionalEncoding"])
 @pytest.mark.parametrize("wrap", [Kept.first_result, Kept.result_of_training, Kept.mask_of_the_first_length])
-def test_a_layer_that_keeps_something_of_an_earlier_call_is_seen(name, wrap):
+def test_a_layer_that_keeps_a_result_is_seen(name, wrap):
+    """A layer that keeps something of an earlier call is seen."""
     verdict = verdict_on(name, wrap(reference(name)))
     assert verdict.points < verdict.max_points
     assert verdict.findings[0].kind in ("keeps_state", "stops_in_retest")
@@ -216,7 +218,9 @@ def test_what_is_kept_and_right_costs_nothing():
 
 
 @pytest.mark.parametrize(("accepts_any_order", "points"), [(True, 0), (False, 1)])
-def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_order, points):
+def test_whole_numbers_move_if_the_reference_agrees(accepts_any_order, points):
+    """Whole numbers change places where the reference accepts it."""
+
     def tripled(x):
         if x[0] and not accepts_any_order:
             raise ValueError("the numbers begin with 0")
@@ -265,14 +269,16 @@ def kept_forever(right):
 
 
 @pytest.mark.parametrize(("right", "args"), VALUES_IN_ONE_CASE.values(), ids=VALUES_IN_ONE_CASE)
-def test_a_first_result_is_found_whatever_the_argument_is(right, args):
+def test_a_kept_first_result_is_found(right, args):
+    """A first result is found whatever the argument is."""
     exercise = exercise_of("tallied", [args])
     verdict = judged(exercise, right, kept_forever(right))
     assert verdict.points == 0 and kinds(verdict) == ["keeps_state"]
     assert judged(exercise, right, right).points == 1  # the control
 
 
-def test_a_text_of_one_word_becomes_that_of_another_case():
+def test_a_word_becomes_that_of_another_case():
+    """A text of one word becomes that of another case."""
     exercise = exercise_of("chosen", [([4, 9], "sum"), ([4, 9, 1], "largest")])
     results = {}
 
@@ -285,7 +291,8 @@ def test_a_text_of_one_word_becomes_that_of_another_case():
     assert [judged(exercise, chosen, answer).points for answer in (by_length, chosen)] == [0, 1]
 
 
-def test_changed_values_keep_what_an_exercise_may_rely_on():
+def test_changed_values_keep_their_form():
+    """Changed values keep what an exercise may rely on."""
     padding = np.array([[True, True, False], [True, False, False], [True, True, True]])
     ordered, order, text = [1, 2, 5, 9], [2, 0, 1, 3], "the cat sat"
     values = (padding, padding[:1], ordered, order, ["a", "b"], text, 7, True)
@@ -301,7 +308,8 @@ def test_changed_values_keep_what_an_exercise_may_rely_on():
         assert set(text_again.split()) <= set(text.split()) and len(text_again.split()) == 3
 
 
-def test_a_mask_stays_where_moving_it_shows_what_was_hidden():
+def test_a_mask_stays_if_moving_it_shows_nan():
+    """A mask stays where moving it shows what was hidden."""
     exercise = exercise_of(
         "sums", [(np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[True, False], [True, True]]))]
     )

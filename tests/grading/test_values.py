@@ -67,7 +67,8 @@ def test_what_arrives_is_what_was_sent(value):
 
 
 @pytest.mark.parametrize("library", ["numpy", "pandas"])
-def test_a_value_is_told_while_another_thread_is_importing_a_library(library, monkeypatch):
+def test_a_half_imported_library_owns_no_value(library, monkeypatch):
+    """A value is told while another thread is importing a library."""
     monkeypatch.setitem(sys.modules, library, ModuleType(library))
     assert kind_of("a text") is None
     assert kind_of(VALUES["a tensor"]) is not None
@@ -82,7 +83,8 @@ def test_no_kind_is_taken_for_another(name):
 
 
 @pytest.mark.parametrize("value", [np.float32(1.5), np.int64(3), np.bool_(True), np.array(2.0), np.str_("x")])
-def test_a_scalar_of_numpys_is_the_plain_number_that_it_is(value):
+def test_a_scalar_of_numpys_is_a_plain_number(value):
+    """A scalar of numpys is the plain number that it is."""
     received = unpack(pack(value))
     assert received == value.item() and type(received) is type(value.item())
 
@@ -192,7 +194,8 @@ def test_every_kind_is_sent_along():
     assert {type(kind).__module__ for kind in KINDS} <= set(protocol.PARTS)
 
 
-def test_the_same_numbers_travel_once_and_each_array_that_arrives_has_its_own():
+def test_the_same_numbers_travel_once():
+    """The same numbers travel once and each array that arrives has its own."""
     large = torch.randn(100, 100)
     one_copy, three_copies = pack([large]), pack([large, large.clone(), {"again": large}])
     assert len(three_copies) < 1.1 * len(one_copy)
@@ -232,7 +235,8 @@ def test_steps_that_no_one_writes_are_refused(halvings):
         unpack(f"{base64.b64encode(json.dumps(node).encode()).decode()} {numbers}")
 
 
-def test_references_expand_to_a_few_times_what_was_sent(monkeypatch):
+def test_references_expand_a_few_times(monkeypatch):
+    """References expand to a few times what was sent."""
     monkeypatch.setattr(packing, "MOST_REFERRED_TO", 2**20)
     array = np.zeros(2**14)  # 128 KiB, which the message holds once
     few, many = pack([array] * 9), pack([array] * 30)

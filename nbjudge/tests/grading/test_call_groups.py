@@ -86,13 +86,16 @@ def test_every_group_has_the_answers_of_a_group_alone(kernel, found, requested):
     assert kernel.requested_widths == requested
 
 
-def test_an_unreadable_answer_spoils_its_own_group_only():
+def test_an_unreadable_answer_spoils_its_group():
+    """An unreadable answer spoils its own group only."""
     kernel = Kernel(2, "unreadable", keeps=False)
     assert statuses(kernel) == ["value", "unreadable", "value", "value"]
     assert judge_exercise(exercise, double, kernel, 5).points == 3
 
 
 def test_after_two_replies_lost_alone_no_group_is_called():
+    """After two replies lost alone no group is called."""
+
     class Unreadable(Kernel):
         def __call__(self, name, calls, watched_calls):
             super().__call__(name, calls, watched_calls)
@@ -103,7 +106,7 @@ def test_after_two_replies_lost_alone_no_group_is_called():
     assert kernel.requested_widths == [[1, 2, 3, 4], [1], [2]]
 
 
-def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():
+def test_the_probe_imports_nothing_of_the_grader():
     """It is put together from the sources of several modules, whose imports may go over several lines."""
     program = protocol.program()
     compile(program, "<program>", "exec")
@@ -122,7 +125,7 @@ def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
     assert "nbjudge" not in protocol.program() and "dumps" in protocol.program()
 
 
-def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
+def test_a_kernel_runs_the_kept_probe_unchanged(monkeypatch):
     """Later requests leave the probe out, and student code can reach what is kept."""
     monkeypatch.setattr(sys, "nbjudge_probe", "something else", raising=False)
     message = {"content": {"request": protocol.request("answer", [{}], {})}}
@@ -138,6 +141,7 @@ def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
 
 
 @pytest.mark.parametrize("printed", ["", "'", "AA BB", "'AA' + 'BB'", "'AA\\nAA'", "'AAé='", "'\udc80'"])
-def test_a_reply_is_packed_text_between_quotes_and_nothing_else(printed):
+def test_a_reply_is_packed_text_between_quotes(printed):
+    """A reply is packed text between quotes and nothing else."""
     with pytest.raises(ValueError):
         protocol.read_printed(printed)

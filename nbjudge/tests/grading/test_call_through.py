@@ -124,7 +124,8 @@ def test_the_judges_code_arrives_without_its_text():
         inspect.getsource(adapter)
 
 
-def test_code_in_an_answer_is_not_even_read_by_the_judge():
+def test_code_in_an_answer_is_not_read():
+    """Code in an answer is not even read by the judge."""
     reply = packing.pack([{"value": MadeInKernel("made = 1")}])
     with pytest.raises(ValueError, match="not something a kernel may send: made"):
         packing.unpack(reply)
@@ -145,7 +146,8 @@ def helped(x):
     return OPEN.isenabled() * x
 
 
-def test_code_for_the_kernel_brings_what_it_uses_of_its_own_file():
+def test_code_brings_what_it_uses_of_its_file():
+    """Code for the kernel brings what it uses of its own file."""
     received = packing.unpack(packing.pack(made_by(Doubled)), with_code=True)
     assert respond.make(received)(torch.ones(2)).tolist() == [3.0, 3.0]
 

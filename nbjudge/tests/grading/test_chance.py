@@ -52,7 +52,9 @@ def test_the_same_request_draws_the_same_weights():
     assert not torch.equal(weights(first[0]), weights(other))
 
 
-def test_what_is_drawn_afterwards_is_what_would_have_been_drawn():
+def test_calls_leave_later_draws_unchanged():
+    """What is drawn afterwards is what would have been drawn."""
+
     def next_numbers():
         return random.random(), np.random.rand(), torch.rand(3).tolist()
 
@@ -66,7 +68,8 @@ def test_what_is_drawn_afterwards_is_what_would_have_been_drawn():
     assert next_numbers() == expected
 
 
-def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance():
+def test_an_answer_draws_the_same_for_the_same_request():
+    """An answer that draws by chance is asked with the same chance."""
     first, second = (call_answer(chance_of_all, case(torch.ones(3)), case(torch.ones(3))) for _ in range(2))
     assert torch.equal(first[0]["value"], second[0]["value"])
     assert not torch.equal(first[0]["value"], first[1]["value"])

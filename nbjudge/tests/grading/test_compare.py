@@ -58,7 +58,8 @@ def test_being_the_same_does_not_depend_on_the_order(one, other):
 
 @many
 @given(tensors, dtypes)
-def test_another_dtype_or_shape_is_another_tensor_whatever_the_numbers(tensor, dtype):
+def test_another_dtype_or_shape_is_another_tensor(tensor, dtype):
+    """Another dtype or shape is another tensor whatever the numbers."""
     assert same_value(tensor, tensor.to(dtype), COURSE) == (tensor.dtype == dtype)
     assert not same_value(tensor, tensor[None], COURSE)
     assert not same_value(tensor, torch.cat([tensor, tensor]), COURSE)
@@ -66,7 +67,8 @@ def test_another_dtype_or_shape_is_another_tensor_whatever_the_numbers(tensor, d
 
 @many
 @given(rows, st.sampled_from([torch.float32, torch.float64]), st.data())
-def test_numbers_may_be_off_by_the_tolerance_of_their_dtype_and_no_more(row, dtype, data):
+def test_numbers_may_be_off_by_their_tolerance(row, dtype, data):
+    """Numbers may be off by the tolerance of their dtype and no more."""
     right = torch.tensor(row, dtype=dtype)
     rtol, atol = COURSE.float32 if dtype == torch.float32 else COURSE.float64
     place = data.draw(st.integers(0, len(row) - 1))
@@ -79,7 +81,8 @@ def test_numbers_may_be_off_by_the_tolerance_of_their_dtype_and_no_more(row, dty
 
 @many
 @given(rows, st.data())
-def test_nan_is_like_nothing_unless_both_are_compared_as_behaviour(row, data):
+def test_nan_is_equal_only_on_request(row, data):
+    """Nan is like nothing unless both are compared as behaviour."""
     right = torch.tensor(row)
     actual = right.clone()
     actual[data.draw(st.integers(0, len(row) - 1))] = math.nan
@@ -145,19 +148,22 @@ NOT_A_NUMBER = torch.tensor([0.0, math.nan])
         (ONE + 5e-3, ONE, False),
     ],
 )
-def test_no_gradient_is_the_same_as_zeros_and_as_nothing_else(actual, right, same):
+def test_no_gradient_is_the_same_as_zeros(actual, right, same):
+    """No gradient is the same as zeros and as nothing else."""
     answers = [Answer("value", 0, gradients={"/args/0": gradient}) for gradient in (actual, right)]
     assert same_gradients(*answers, COURSE) == same
 
 
-def test_gradients_of_other_arguments_or_of_a_failed_backward_are_not_the_same():
+def test_other_gradients_are_not_the_same():
+    """Gradients of other arguments or of a failed backward are not the same."""
     right = Answer("value", 0, gradients={"/args/0": ONE})
     for gradients in ({"/args/1": ONE}, {}, {"/args/0": ONE, "/args/1": ZERO}, "no way back", None):
         assert not same_gradients(replace(right, gradients=gradients), right, COURSE)
         assert not same_gradients(right, replace(right, gradients=gradients), COURSE)
 
 
-def test_answers_behave_alike_when_status_value_and_error_are_alike():
+def test_answers_are_compared_by_status_and_value():
+    """Answers behave alike when status value and error are alike."""
     answer = Answer("value", [ONE, NOT_A_NUMBER])
     assert same_answer(answer, Answer("value", (ONE.clone(), NOT_A_NUMBER.clone())), COURSE)
     # What changed arguments cost is a rule of its own, see `Exercise.changed_arguments`.

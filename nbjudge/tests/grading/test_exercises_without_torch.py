@@ -239,7 +239,8 @@ def test_a_set_that_is_handed_over_is_the_calls_own():
 
 
 @pytest.mark.parametrize("answer", [range, lambda n: (i for i in range(n)), lambda n: [0] * 20_000])
-def test_a_result_that_cannot_travel_is_said_to_the_author(answer):
+def test_a_result_that_cannot_travel_is_refused(answer):
+    """A result that cannot travel is said to the author."""
     with pytest.raises(
         CourseError, match="Case 1 of the group “each” of `answer` is answered by the solution"
     ):
@@ -263,7 +264,7 @@ LONG, MANY = "x" * 25_000, list(range(9_000))
         ([[[[[[[]]]]]]], "The cases of the group “each” of `answer` hold what is nested too deeply"),
     ],
 )
-def test_arguments_that_would_be_cut_are_said_to_the_author(given, sentence):
+def test_arguments_that_would_be_cut_are_refused(given, sentence):
     """What would arrive as something else, or not at all, is an error before a student loses points."""
     with pytest.raises(CourseError, match=re.escape(sentence)):
         judged_as_text(exercise_of(*given), lambda _: 1, lambda _: 1)
@@ -297,14 +298,16 @@ def test_a_long_text_that_is_returned_is_not_cut():
     assert unpack(pack([10**5_000, 3]))[1] == 3
 
 
-def test_keys_that_cannot_travel_are_said_to_the_author():
+def test_keys_that_cannot_travel_are_found():
+    """Keys that cannot travel are said to the author."""
     assert "a dict with a key that is neither" in why_it_cannot_travel([{frozenset(): 1}])
     assert "a dict with a key that is neither" in why_it_cannot_travel({"given": {(1, (frozenset(),)): 1}})
     assert not why_it_cannot_travel({None: 1, 2.5: 1, True: 1, np.int64(3): 1, ("a", (1, None)): 1})
 
 
 @pytest.mark.parametrize("keys", [range(1, 10_000), [(0, number) for number in range(1, 10_000)]])
-def test_keys_of_one_hash_are_refused_before_they_are_looked_up(keys):
+def test_keys_of_one_hash_are_refused(keys):
+    """Keys of one hash are refused before they are looked up."""
     usual = dict.fromkeys(keys, 0)
     assert unpack(pack(usual)) == usual
     # Numbers apart by this prime have one hash: 10,000 of them in a dict take 50 million comparisons.
@@ -316,7 +319,9 @@ def test_keys_of_one_hash_are_refused_before_they_are_looked_up(keys):
         unpack(f"{tree} ")
 
 
-def test_a_key_of_a_class_of_ones_own_is_text_and_loses_no_other_answer():
+def test_a_key_of_another_class_is_text():
+    """A key of a class of ones own is text and loses no other answer."""
+
     class Own(int):
         pass
 
@@ -347,5 +352,6 @@ def absolute(answer: Callable[..., Any]) -> Callable[..., Any]:
     return lambda number: abs(answer(number))
 
 
-def test_annotations_of_code_for_a_kernel_are_not_evaluated():
+def test_annotations_of_code_are_not_evaluated():
+    """Annotations of code for a kernel are not evaluated."""
     assert make(as_kernel_code(absolute))(int)("-3") == 3

@@ -71,7 +71,9 @@ def grade_answer(answer):
     return verdict, dict(saved[0]) if saved else {}
 
 
-def test_a_call_that_is_measured_twice_is_handed_the_same_numbers_again():
+def test_a_second_measurement_gets_the_same_numbers():
+    """A call that is measured twice is handed the same numbers again."""
+
     def answer(numbers):
         saved.append(numbers.tolist())
         return numbers.add_(1)  # changes what it is given, and returns it
@@ -91,7 +93,8 @@ def test_a_call_that_is_measured_twice_is_handed_the_same_numbers_again():
     ("answer", "largest", "peak", "elsewhere"),
     [(at_once, 1, 1, 0), (row_by_row, 0, 0, 0), (all_rows_kept, 0, 1, 0), (in_numpy, 0, 0, 1)],
 )
-def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, peak, elsewhere):
+def test_matrices_are_counted_in_torch_and_beside_it(answer, largest, peak, elsewhere):
+    """Matrices made at once or bit by bit or beside torch."""
     verdict, told = grade_answer(answer)
     counted_matrices = [told[name] // (0.95 * MATRIX) for name in ("largest", "most", "elsewhere")]
     assert counted_matrices == [largest, peak, elsewhere]
@@ -164,7 +167,8 @@ def test_what_is_measured_costs_points(answer, points, verified):
     )
 
 
-def test_without_gradients_a_value_is_compared_like_any_other():
+def test_values_are_compared_without_gradients():
+    """Without gradients a value is compared like any other."""
     exercise = Exercise("table", results=("sums",))
 
     @exercise.group("the numbers", points=1)

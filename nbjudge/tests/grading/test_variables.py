@@ -258,7 +258,8 @@ SUBMITTED = {
 
 
 @pytest.mark.integration
-def test_a_notebook_of_variables_is_graded_in_the_sandbox(tmp_path):
+def test_variables_are_graded_in_the_sandbox(tmp_path):
+    """A notebook of variables is graded in the sandbox."""
     root = tmp_path / "course"
     course(root, {name: f"{name} = 100 * sum(heights) / 3" for name in SUBMITTED})
     notebook = nbformat.read(root / "source" / "ps1" / "people.ipynb", as_version=4)
