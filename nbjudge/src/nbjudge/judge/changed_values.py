@@ -26,21 +26,11 @@ VARIANTS = (
 
 
 def changed_values(arguments: Any, factor: float, short_texts: Sequence[str] = ()) -> Iterator[Any]:
-    """Change arguments in several ways, because not every reference answers every change.
+    """Yield copies of nested tuples and dicts of arguments, the one with the most changes first; none twice.
 
-    Parameters
-    ----------
-    arguments
-        Nested tuples and dicts of arguments. Single numbers and flags stay.
-    factor
-        What floating numbers are multiplied by.
-    short_texts
-        The texts of one word in all calls of the group: one text is replaced by the next.
-
-    Yields
-    ------
-    Any
-        Changed copies, the one with the most changes first; none twice.
+    There are several, because not every reference answers every change. Floating numbers are multiplied by
+    `factor`, single numbers and flags stay, and one of `short_texts`, the texts of one word in all calls of
+    the group, becomes the next.
     """
     present = set(_kinds_present(arguments))
     tried = list[set[str]]()

@@ -19,15 +19,8 @@ MOST_NUMBERS = 10  # different ones in the message of a required ValueError
 def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
     """Whether two values have the same kind and are equal within the tolerance of that kind.
 
-    Parameters
-    ----------
-    actual, expected
-        Plain values, values of a known kind (arrays, tensors, tables), or lists, tuples and dicts of such.
-        A list equals a tuple with the same entries. Numbers in sets and keys have no tolerance.
-    tolerance
-        The course's tolerances.
-    equal_nan
-        Whether NaN equals NaN.
+    A list equals a tuple with the same entries. Numbers in sets and keys have no tolerance. NaN equals NaN
+    only with `equal_nan`.
     """
     kind = kind_of(actual)
     if kind is not None or kind_of(expected) is not None:

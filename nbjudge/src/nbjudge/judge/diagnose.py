@@ -37,20 +37,7 @@ class Rank(IntEnum):
 
 
 def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
-    """Find out what is wrong with the groups that fail.
-
-    Parameters
-    ----------
-    exercise
-        The exercise with its mistakes.
-    results
-        The results of all groups.
-
-    Returns
-    -------
-    list of Finding
-        At most `MOST_FINDINGS`, in the order of `Rank`.
-    """
+    """Find out what is wrong with the groups that fail: at most `MOST_FINDINGS`, in the order of `Rank`."""
     failing = [result for result in results if not result.passed]
     # A named mistake that explains the same values replaces the verifier's sentence.
     open_ones = [result for result in failing if result.objection_to_value is None]

@@ -75,26 +75,10 @@ def draw_groups(exercise: Exercise, reference: Callable[..., Any], seed: int) ->
 
 @lru_cache(maxsize=64)  # several answers are judged on one seed: the reference runs once
 def draw_group(exercise: Exercise, group: Group, reference: Callable[..., Any], seed: int) -> DrawnGroup:
-    """Draw the cases of a group and run the reference on them.
+    """Draw the cases of a group and run the reference on them; the same object as long as it is cached.
 
-    Parameters
-    ----------
-    exercise, group
-        The exercise and one of its groups.
-    reference
-        The answer of the solution notebook.
-    seed
-        The seed of the exercise, from which the group's own seed is made.
-
-    Returns
-    -------
-    DrawnGroup
-        The same object for the same arguments, as long as it is cached.
-
-    Raises
-    ------
-    CourseError
-        If the reference cannot answer a case, or if a case holds a value that cannot be sent to a kernel.
+    `seed` is the exercise's, from which the group's own is made. Raises CourseError if the reference cannot
+    answer a case, or if a case holds a value that cannot be sent to a kernel.
     """
     draw = exercise.draw(group_seed(seed, exercise.name, group.name))
     cases = group.cases(draw)
@@ -252,25 +236,12 @@ MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group 
 def call_groups(
     exercise: Exercise, groups: Sequence[list[Call]], call_answer: AnswerCaller, watched: bool = True
 ) -> list[list[Answer]]:
-    """Make the calls of all groups in the student's kernel.
+    """Make the calls of all groups in the student's kernel; one list of answers per group.
 
-    Parameters
-    ----------
-    exercise
-        The exercise whose answer is called.
-    groups
-        The calls of each group, in order.
-    call_answer
-        Makes calls of the student's answer.
-    watched
-        Whether forbidden calls are recorded.
-
-    Returns
-    -------
-    list of list of Answer
-        One answer per call. Each group may use the full time of a group: groups that had no time left are
-        called again. After one answer that timed out or killed the kernel, all later groups get the same
-        answer without a call. So do they after a second group whose reply is lost when it is called alone.
+    Each group may use the full time of a group: groups that had no time left are called again. After one
+    answer that timed out or killed the kernel, all later groups get the same answer without a call. So do
+    they after a second group whose reply is lost when it is called alone. `watched`: forbidden calls are
+    recorded.
     """
     answered: list[list[Answer]] = []
     together, lost_alone = True, 0

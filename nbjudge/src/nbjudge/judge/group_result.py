@@ -170,22 +170,7 @@ class GroupResult:
 
 
 def compare_group(exercise: Exercise, drawn: DrawnGroup, answers: list[Answer]) -> GroupResult:
-    """Compare the answers to a drawn group with the expected ones.
-
-    Parameters
-    ----------
-    exercise
-        The exercise, with its tolerance and its forbidden calls.
-    drawn
-        The group and the expected answers.
-    answers
-        One answer per case.
-
-    Returns
-    -------
-    GroupResult
-        Which cases fail, and why.
-    """
+    """Compare the answers to a drawn group, one per case, with the expected ones."""
     if drawn.expected:
         answers = [
             each.without_allowed_changes(expected)

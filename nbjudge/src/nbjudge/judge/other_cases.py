@@ -19,12 +19,7 @@ Change = tuple[str, Any]  # the words that follow an argument's name, and what i
 def other_cases(case: Case, names: Sequence[str]) -> Iterator[tuple[str, Case]]:
     """Yield cases that differ from `case` in one thing, each behind the clause that says in which.
 
-    Parameters
-    ----------
-    case
-        The case.
-    names
-        The names of all arguments of the answer, also of those that the case does not give.
+    `names` are those of all arguments of the answer, also of those that the case does not give.
     """
     given = {**dict(zip(names, case.args, strict=False)), **case.kwargs}
     arrays = {name: value for name, value in given.items() if isinstance(kind_of(value), ArrayKind)}

@@ -48,20 +48,8 @@ def retest(
 ) -> list[GroupResult]:
     """Call the answer again where it passed, and repeat one call where it did not.
 
-    Parameters
-    ----------
-    exercise
-        The exercise.
-    results
-        The result of each group after the first calls.
-    call_answer
-        Makes calls of the student's answer.
-
-    Returns
-    -------
-    list of GroupResult
-        The same results. A group that passed and fails its retest has an objection; one whose repeated call
-        gave another value is marked as nondeterministic.
+    A group that passed and fails its retest has an objection in the result; one whose repeated call gave
+    another value is marked as nondeterministic.
     """
     passed = [result for result in reversed(results) if result.passed and result.drawn.expected]
     retests = [retest for result in passed if (retest := Retest(result, *retest_calls(result.drawn))).calls]

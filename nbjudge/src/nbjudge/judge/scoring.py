@@ -97,13 +97,7 @@ def _diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
 
 
 def withheld_because(result: GroupResult, results: Sequence[GroupResult]) -> Cause | None:
-    """Return why a group that passes earns no points; None if it earns them, or fails.
-
-    Parameters
-    ----------
-    result, results
-        One of the groups, and all groups of the exercise.
-    """
+    """Return why a group that passes earns no points; None if it earns them, or fails."""
     computed = [other for other in results if other.drawn.requires_computation] or [
         other for other in results if not other.only_raises and not other.group.withhold_points
     ]
@@ -136,18 +130,7 @@ def fail_one_group(
 ) -> list[GroupResult]:
     """Fail one group if the setting is "one group" and arguments are changed.
 
-    Parameters
-    ----------
-    exercise
-        The exercise with its setting.
-    results, reasons
-        Each group's result, and why its points are withheld.
-
-    Returns
-    -------
-    list of GroupResult
-        The results. With the setting "one group" the first group fails that would earn its points and
-        changes an argument, in the retest or before.
+    It is the first one that would earn its points and changes an argument, in the retest or before.
     """
     results = list(results)
     for index, (result, reason) in enumerate(zip(results, reasons, strict=True)):

@@ -26,24 +26,8 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None) -> Path:
     """Write an assignment's notebook, the files of its package, and those beside its checks.
 
-    Parameters
-    ----------
-    folders
-        The folders of the course.
-    folder
-        The name of the new folder, such as "ps2".
-    form
-        The course's templates; nbjudge's own by default.
-
-    Returns
-    -------
-    Path
-        The notebook.
-
-    Raises
-    ------
-    CourseError
-        If the folder exists, or its name is not one of an assignment.
+    Returns the notebook. Raises CourseError if the folder (such as "ps2") exists, or its name is not one of
+    an assignment.
     """
     form = form or Form()
     named = NAME.fullmatch(folder)
@@ -76,26 +60,11 @@ CLOSING = "## What you now have"  # begins the text behind the exercises
 
 
 def new_exercise(assignment: Assignment, name: str, form: Form | None = None) -> tuple[Path, Path]:
-    """Add an exercise behind the others.
+    """Add an exercise behind the others; return the notebook and the file of the new checks.
 
-    Parameters
-    ----------
-    assignment
-        The notebook that gets the exercise.
-    name
-        The name of its function, or of a layer: of a class in the notebook, or written like `TwoParts`.
-    form
-        The course's templates; nbjudge's own by default.
-
-    Returns
-    -------
-    tuple of Path
-        The notebook and the file of the new checks.
-
-    Raises
-    ------
-    CourseError
-        If the name is not one of a function or class, or is taken, or if a submission is in the gradebook.
+    `name` is that of its function, or of a layer: of a class in the notebook, or written like `TwoParts`.
+    Raises CourseError if it is not one of a function or class, or is taken, or if a submission is in the
+    gradebook.
     """
     form = form or Form()
     values = vocabulary_of(assignment.course.folders.checks)
@@ -193,15 +162,9 @@ def with_test(tests: str, test: str) -> str:
 
 
 def with_import(code: str, module: str, names: Iterable[str]) -> str:
-    """Return the code with names imported from a module, in one statement.
+    """Return a module or cell with names imported from a module, in one statement.
 
-    Parameters
-    ----------
-    code
-        A module or a set-up cell.
-    module, names
-        What is imported. If the code does not import from the module yet, the line comes behind the last
-        import of a whole module.
+    If it does not import from the module yet, the line comes behind the last import of a whole module.
     """
     known = re.search(rf"^from {re.escape(module)} import (?:\(([^)]*)\)|(.*))$", code, re.MULTILINE)
     listed = (known[1] or known[2]).replace("\n", " ").split(",") if known else []
