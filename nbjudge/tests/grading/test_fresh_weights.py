@@ -45,33 +45,12 @@ class Layer(nn.Module):
         return self.map(x)
 
 
-class DrawnFromZero(Layer):
-    def __init__(self, width):
-        super().__init__(width)
-        nn.init.zeros_(self.map.weight)
+class Doubled(Layer):
+    def forward(self, x):
+        return 2 * super().forward(x)
 
 
-class NextToZero(Layer):
-    def __init__(self, width):
-        super().__init__(width)
-        nn.init.normal_(self.map.weight, std=1e-9)
-
-
-class DrawnOrthogonal(Layer):
-    def __init__(self, width):
-        super().__init__(width)
-        nn.init.orthogonal_(self.map.weight)
-        nn.init.zeros_(self.map.bias)
-
-
-class NoBias(Layer):
-    """Wrong on weights that tell, and right on its own, which do not."""
-
-    def __init__(self, width):
-        super().__init__(width)
-        nn.init.zeros_(self.map.weight)
-        nn.init.zeros_(self.map.bias)
-
+class WithoutBias(Layer):
     def forward(self, x):
         return x @ self.map.weight.T
 
@@ -81,10 +60,33 @@ class WrongWhereLong(Layer):
         return super().forward(x) * (2 if len(x) > 20 else 1)
 
 
-class ZeroAndWrongWhereLong(WrongWhereLong):
-    def __init__(self, width):
-        super().__init__(width)
-        nn.init.zeros_(self.map.weight)
+def drawing(draw, base=Layer):
+    """A layer that draws its own weights in another way."""
+
+    class Drawing(base):
+        def __init__(self, width):
+            super().__init__(width)
+            draw(self.map)
+
+    return Drawing
+
+
+def zeros(linear):
+    nn.init.zeros_(linear.weight)
+
+
+def all_zeros(linear):
+    zeros(linear)
+    nn.init.zeros_(linear.bias)
+
+
+def next_to_zero(linear):
+    nn.init.normal_(linear.weight, std=1e-9)
+
+
+def orthogonal(linear):
+    nn.init.orthogonal_(linear.weight)
+    nn.init.zeros_(linear.bias)
 
 
 class WithAHiddenScale(Layer):
@@ -119,16 +121,11 @@ class StateOfNothing(Layer):
         return torch.zeros(1)
 
 
-class Doubled(Layer):
-    def forward(self, x):
-        return 2 * super().forward(x)
-
-
 def earned(verdict):
     return {group.name for group in verdict.groups if group.is_earned}
 
 
-@pytest.mark.parametrize("answer", [Layer, DrawnOrthogonal, DrawnFromZero, NextToZero])
+@pytest.mark.parametrize("answer", [Layer, *map(drawing, (orthogonal, zeros, next_to_zero))])
 def test_whatever_weights_it_draws_are_right(answer):
     verdict = judged(layer, Layer, answer)
     assert (verdict.points, verdict.findings) == (3, ())
@@ -137,9 +134,9 @@ def test_whatever_weights_it_draws_are_right(answer):
 @pytest.mark.parametrize(
     ("answer", "groups", "reason"),
     [
-        (NoBias, set(), Cause.WITHHELD_UNTIL_ONE),
+        (drawing(all_zeros, WithoutBias), set(), Cause.WITHHELD_UNTIL_ONE),
         (WrongWhereLong, {OWN, SHORT}, None),
-        (ZeroAndWrongWhereLong, {SHORT}, Cause.WITHHELD_UNTIL_ALL),
+        (drawing(zeros, WrongWhereLong), {SHORT}, Cause.WITHHELD_UNTIL_ALL),
     ],
 )
 def test_weights_of_zero_count_beside_others(answer, groups, reason):
