@@ -7,8 +7,8 @@ import random
 
 import pytest
 import torch
+from judged_answers import judged, judged_as_text
 
-from judging import judged, judged_as_text
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.torch import Draw
