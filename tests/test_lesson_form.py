@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 
 import pytest
-from lesson_cells import LESSONS, SCHEME, SOLUTION, every_lesson, every_notebook
-from lesson_lengths import RANGE, code_words, minutes, sittings, words
+from lesson_cells import (
+    LESSONS,
+    SCHEME,
+    SOLUTION,
+    answer_cells,
+    every_lesson,
+    every_notebook,
+    release_of,
+)
+from lesson_lengths import DEEPER, RANGES, core_path, minutes, words
 
 from nbjudge.course.loading import read_notebook
 
 pytestmark = pytest.mark.lesson
-EXERCISE_HEADING = re.compile(r"^## Exercise (\d+)\.(\d+) · `(\w+)`$", re.MULTILINE)
+EXERCISE_HEADING = re.compile(r"^##+ Exercise (\d+)\.(\d+) · `(\w+)`$", re.MULTILINE)
 FACTS_LINE = re.compile(
     r"^Difficulty ●{1,3}○{0,2} · Importance ●{1,3}○{0,2} · about \d+ minutes$", re.MULTILINE
 )
 DETAILS = re.compile(r"<details>\s*<summary>(.+?)</summary>(.*?)</details>", re.DOTALL)
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
+SHORTEST_TELLING = 16  # letters: what is shorter, such as `return weights`, tells nothing
+# Lines of solutions that a lesson may show before, because they are an earlier lesson's or no answer.
+ALSO_ABOVE: dict[str, tuple[str, ...]] = {}
 LONGEST_WARM_UP = 60  # words of an exercise without hints
 SHOWS = re.compile(r"\bplt\.show\(\)|^\w+_(slider|stepper)\(", re.MULTILINE)
 READ = "read “The notebook” in docs/writing-a-lesson.md"
 LESSON_LINK = re.compile(r"\]\(\.\./((\d\d)_\w+)/(\w+)\.ipynb\)")
-PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
+PROMISE = re.compile(r"\bAfter\s+the\s+core\s+path\b")
 OFF = 4  # minutes, between what a lesson says and what is counted
-LONGEST_PATH, LONGEST_WITH_CODE, MOST_PREDICTIONS = 2200, 3000, 5  # words, words and code, questions
-CLOSING = ["What you now have", "Test yourself", "Where to read more"]
+LONGEST_CORE, LONGEST_CORE_MINUTES = 1500, 25  # words with their code
+LONGEST_LESSON = 3800  # words with their code
+MOST_IN_CORE, MOST_PREDICTIONS = 3, 5
+# Headings of two #, in this order, with others before the first.
+PARTS = [
+    "Test yourself", "You may stop here", "Practice", "Deeper", "What you now have", "Where to read more"
+]  # fmt: skip
+CELLS_OF_PARTS = ["core-end", "practice", "excursions", "end", "one-page-text", "one-page", "read-more"]
 
 
 def lesson_number(lesson):
@@ -57,7 +73,7 @@ def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_
                 f"Exercise {number}.{place}, `{name}`, should be {lesson_number(lesson)}.{len(announced)}: "
                 "the lesson's number, and the exercise's place in it."
             )
-            text = cell.source[cell.source.index(f"## Exercise {number}.{place}") :]
+            text = cell.source[cell.source.index(f"# Exercise {number}.{place}") :]
             assert len(FACTS_LINE.findall(text)) == 1, (
                 f"Under the heading of `{name}` is a line such as “Difficulty ●●○ · Importance ●●● "
                 f"· about 6 minutes”: {READ}."
@@ -89,26 +105,34 @@ def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_
 
 
 @every_lesson
-def test_no_hint_holds_the_whole_solution(lesson):
-    notebook = read_notebook(lesson.source_path)
-    answers = {cell.id: cell.source for cell in notebook.cells}
-    for cell in notebook.cells:
-        for _, _, name in EXERCISE_HEADING.findall(cell.source):
-            hints = squeezed(" ".join(body for _, body in DETAILS.findall(cell.source)))
-            for solution in SOLUTION.findall(answers[name]):
-                assert squeezed(bare_code(solution)) not in hints, (
-                    f"A hint of `{name}` is the whole solution: the last one is nearly the answer; {READ}."
-                )
+def test_no_answer_stands_above_its_exercise(lesson):
+    """No line of a solution is in the released notebook before its check, hints and folded text included."""
+    source, released = read_notebook(lesson.source_path), release_of(lesson)
+    ids = [cell.id for cell in released.cells]
+    for name, cell in answer_cells(source).items():
+        above = squeezed("\n".join(c.source for c in released.cells[: ids.index(f"test_{name}")]))
+        for line in telling_lines(cell.source):
+            assert squeezed(line) not in above or line in ALSO_ABOVE.get(name, ()), (
+                f"`{line}` of `{name}` is above its exercise: name steps and shapes instead; {READ}."
+            )
 
 
-def bare_code(solution):
-    """The code of a solution as a hint would give it away: no comments, no `return` in front."""
-    body = ast.unparse(ast.parse(f"def answer():\n{solution}")).split("\n", 1)[1]
-    return re.sub(r"^return ", "", textwrap.dedent(body), flags=re.MULTILINE)
+def telling_lines(source):
+    """The lines of a solution that give it away, without comments, `return` and the docstring's names."""
+    for solution in SOLUTION.findall(source):
+        tree = ast.parse(f"def answer():\n{solution}" if solution.startswith(" ") else solution)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and not isinstance(
+                node, (ast.FunctionDef, ast.ClassDef, ast.Raise)
+            ):
+                first = ast.unparse(node).split("\n")[0]
+                line = re.sub(r"^return ", "", first)
+                if len(line) >= SHORTEST_TELLING and not line.startswith("super().__init__"):
+                    yield line
 
 
 def squeezed(text):
-    return re.sub(r"\s+", "", text)
+    return re.sub(r"\s+", "", text).replace("'", '"')
 
 
 @every_notebook
@@ -156,62 +180,56 @@ def markdown_of(lesson):
 
 
 @every_lesson
-def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
-    first, *others = markdown_of(lesson)
-    assert len(PROMISE.findall(first)) == 1 and len(RANGE.findall(first)) == 1, (
-        f"The first cell says once “At the end you can …” and once “N to M minutes”: {READ}."
+def test_the_first_cell_promises_without_code(lesson):
+    first, *_ = markdown_of(lesson)
+    assert len(PROMISE.findall(first)) == 1 and len(RANGES.findall(first)) == 1, (
+        "The first cell says once “After the core path you can …” and once “Core path: N to M minutes · "
+        f"whole lesson: N to M minutes · builds on …”: {READ}."
     )
-    text = "\n".join([first, *others])
-    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[-3:] == CLOSING, (
-        f"The last headings are {', '.join(CLOSING)}: {READ}."
-    )
-    questions, _, answers = text.split("## Test yourself")[1].partition("<details>")
-    question_numbers = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
-    answered = re.findall(r"<summary>(Answer \d)</summary>", answers)
-    message = f"“Test yourself” has three numbered questions, and below them Answer 1 to 3, folded: {READ}."
-    assert question_numbers == ["1", "2", "3"] and answered == [f"Answer {n}" for n in (1, 2, 3)], message
+    assert "```" not in first, f"The first cell shows code, and so the answer; {READ}."
 
 
 @every_lesson
-def test_the_path_is_short_and_the_excursions_are_by_themselves(lesson):
+def test_the_parts_of_a_lesson_stand_in_order(lesson):
+    """A core path with its questions, “You may stop here”, then practice, deeper parts and the whole code."""
+    text = "\n".join(markdown_of(lesson))
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[-len(PARTS) :] == PARTS, f"The last headings are {', '.join(PARTS)}: {READ}."
+    questions, _, answers = text.split("## Test yourself")[1].partition("<details>")
+    numbers = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
+    answered = re.findall(r"<summary>(Answer \d)</summary>", answers)
+    assert numbers == ["1", "2", "3"] and answered == [f"Answer {n}" for n in (1, 2, 3)], (
+        f"“Test yourself” has three numbered questions, and below them Answer 1 to 3, folded: {READ}."
+    )
+    cells = read_notebook(lesson.source_path).cells
+    ids = [cell.id for cell in cells]
+    assert [name for name in ids if name in CELLS_OF_PARTS] == CELLS_OF_PARTS, (
+        f"The cells {', '.join(CELLS_OF_PARTS)} stand in this order: {READ}."
+    )
+    assert "| how we know it |" in cells[ids.index("end")].source, (
+        f"The cell `end` has the table “claim | how we know it”: {READ}."
+    )
+
+
+@every_lesson
+def test_nothing_needs_what_only_a_deeper_part_defines(lesson):
     notebook = read_notebook(lesson.source_path)
-    counted = words(notebook)
-    assert counted["path"] <= LONGEST_PATH, (
-        f"The path has {counted['path']} words, {LONGEST_PATH} at most: shorten it, or make an excursion."
-    )
     ids = [cell.id for cell in notebook.cells]
-    assert "excursions" in ids, (
-        f"A Markdown cell with the id `excursions` is missing, directly after `one-page`: {READ}."
-    )
-    begin = ids.index("excursions")
+    begin, end = ids.index("excursions"), ids.index("end")
     assert notebook.cells[begin].metadata == {"jp-MarkdownHeadingCollapsed": True}, (
         f'The cell `excursions` has the metadata {{"jp-MarkdownHeadingCollapsed": true}} alone: {READ}.'
     )
-    ends = (
-        place
-        for place, cell in enumerate(notebook.cells)
-        if place > begin and re.search(r"^## ", cell.source, re.MULTILINE) and cell.cell_type == "markdown"
-    )
-    end = next(ends, -1)
-    assert "## What you now have" in notebook.cells[end].source, (
-        f"The first heading of two # behind the excursions is “What you now have”: {READ}."
-    )
-    headings = [
-        line
-        for cell in notebook.cells[begin + 1 : end]
-        if cell.cell_type == "markdown"
-        for line in re.findall(r"^#+ .*", cell.source, re.MULTILINE)
-    ]
-    assert headings and all(re.fullmatch(r"### .+ · about \d+ minutes", line) for line in headings), (
-        "Each heading between `excursions` and “What you now have” is `### Title · about N minutes`, and "
-        f"there is one at least, not {headings}: {READ}."
+    deeper = "\n".join(c.source for c in notebook.cells[begin + 1 : end] if c.cell_type == "markdown")
+    headings = re.findall(r"^#+ .*", deeper, re.MULTILINE)
+    assert headings and len(headings) == len(DEEPER.findall(deeper)), (
+        f"Each heading of “Deeper” is `### Title · about N minutes`, not {headings}: {READ}."
     )
     bound = [names_of(cell, bound=True) for cell in notebook.cells]
     only_there = set().union(*bound[begin:end]) - set().union(*bound[:begin])
     for cell, own in zip(notebook.cells[end:], bound[end:], strict=True):
         used = names_of(cell, bound=False) & only_there - own
         assert not used, (
-            f"The cell `{cell.id}` uses {', '.join(sorted(used))}, which only an excursion defines: {READ}."
+            f"The cell `{cell.id}` uses {', '.join(sorted(used))}, which only “Deeper” defines: {READ}."
         )
 
 
@@ -233,44 +251,32 @@ def names_of(cell, bound):
 @every_lesson
 def test_the_minutes_are_those_of_its_words_code_and_exercises(lesson):
     notebook = read_notebook(lesson.source_path)
-    low, high = map(int, RANGE.search(notebook.cells[0].source).groups())
-    counted = minutes(notebook)
-    assert abs(low - counted) <= OFF and 1.25 * low <= high <= 1.5 * low, (
-        f"The first cell says {low} to {high} minutes, and {counted:.0f} are counted: "
-        f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
-    )
+    ranges = [int(number) for number in RANGES.search(notebook.cells[0].source).groups()]
+    for part, low, high in ((core_path(notebook), *ranges[:2]), (notebook, *ranges[2:])):
+        counted = minutes(part)
+        assert abs(low - counted) <= OFF + counted / 20 and 1.2 * low <= high <= 1.5 * low, (
+            f"The first cell says {low} to {high} minutes, and {counted:.0f} are counted: "
+            f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
+        )
+    assert ranges[0] <= LONGEST_CORE_MINUTES, f"The core path takes {LONGEST_CORE_MINUTES} minutes at most."
 
 
 @every_lesson
-def test_the_path_with_its_code_is_short_and_asks_for_few_predictions(lesson):
+def test_the_core_path_and_the_lesson_are_short(lesson):
     notebook = read_notebook(lesson.source_path)
-    length = words(notebook)["path"] + code_words(notebook)
-    assert length <= LONGEST_WITH_CODE, f"{length} words with the code, {LONGEST_WITH_CODE} at most: {READ}."
-    predictions = len(re.findall(r"\*\*Before you ", "\n".join(markdown_of(lesson))))
-    assert predictions <= MOST_PREDICTIONS, f"{predictions} predictions, {MOST_PREDICTIONS} at most: {READ}."
-
-
-@every_lesson
-def test_no_one_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
-    notebook = read_notebook(lesson.source_path)
-    title = " ".join(notebook.cells[0].source.split())
-    each = [minutes(sitting) for sitting in sittings(notebook)]
-    counted = " and ".join(f"{sitting:.0f}" for sitting in each)
-    assert len(each) == (2 if "in two sittings" in title else 1), (
-        "Where the first cell says “in two sittings”, and only there, one further cell says “*Here the "
-        f"second sitting begins. …*”; {len(each)} are counted: {READ}."
-    )
-    assert all(20 <= sitting <= 60 + OFF for sitting in each), (
-        f"A sitting takes 20 to 60 minutes, and {counted} are counted. Shorter ones need another exercise, "
-        f"longer ones an excursion or a second sitting: {READ}."
-    )
+    core, whole = sum(words(core_path(notebook))), sum(words(notebook))
+    assert core <= LONGEST_CORE, f"The core path has {core} words with its code, {LONGEST_CORE} at most."
+    assert whole <= LONGEST_LESSON, f"The lesson has {whole} words with its code, {LONGEST_LESSON} at most."
+    for part, most in ((core_path(notebook), MOST_IN_CORE), (notebook, MOST_PREDICTIONS)):
+        predictions = sum(len(re.findall(r"\*\*Before you ", cell.source)) for cell in part.cells)
+        assert predictions <= most, f"{predictions} predictions, {most} at most: {READ}."
 
 
 @every_lesson
 def test_hints_are_numbered_and_say_what_they_are_for(lesson):
     for source in markdown_of(lesson):
         for _, place, _ in EXERCISE_HEADING.findall(source):
-            text = source[re.search(rf"^## Exercise \d+\.{place} ", source, re.MULTILINE).start() :]
+            text = source[re.search(rf"^##+ Exercise \d+\.{place} ", source, re.MULTILINE).start() :]
             names = [name for name, _ in DETAILS.findall(text)]
             assert all(re.fullmatch(rf"Hint {n} · \S.*", name) for n, name in enumerate(names, 1)), (
                 f"Hints are called “Hint 1 · a nudge” and so on, in their order, not {names}: {READ}."
@@ -281,7 +287,7 @@ def test_hints_are_numbered_and_say_what_they_are_for(lesson):
 def test_what_may_not_be_used_is_said_in_one_way(lesson):
     text = "\n".join(markdown_of(lesson))
     for name, exercise in lesson.exercises.items():
-        assert f"· `{name}`" in text, f"The heading “## Exercise N.M · `{name}`” is missing: {READ}."
+        assert f"· `{name}`" in text, f"The heading “Exercise N.M · `{name}`” is missing: {READ}."
         part = text[text.index(f"· `{name}`") :]
         if exercise.not_allowed:
             assert "Not allowed: " in part[: part.index("<details>")], (
