@@ -8,11 +8,13 @@ from pathlib import Path
 # What lessons import.
 LESSON_MODULES = (
     "corpus",
+    "drawings",
     "encoder",
     "examples",
     "heads",
     *sorted(folder.name for folder in Path(__file__).parent.glob("lesson_[0-9]*")),
     "live_box",
+    "measurements",
     "memory",
     "plots",
     "sliders",

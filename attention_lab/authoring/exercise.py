@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attention_lab.authoring.draw import Draw
-from attention_lab.measurements import AttentionExercise
+from attention_lab.authoring.wrong_weights import AttentionExercise
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ NAME = "attention-lab"
 LESSONS = "lessons"
 SETTINGS = "nbgrader_config.py"  # of the tutor
 # What the helper package has beside its modules for students, if it brings a tutor: what checks import.
-TUTOR_MODULES = ("authoring", "measurements")
+TUTOR_MODULES = ("authoring",)
 
 
 def lesson_files(course: Course) -> list[str]:
