@@ -208,14 +208,14 @@ def test_two_results_of_one_call_are_found_first(exercise, reference, answer, ki
     ids=["wrong", "random and verified"],
 )
 def test_a_wrong_answer_is_called_once_more(exercise, reference, answer, points, requests):
-    made = []
+    sizes = []
 
     def call(name, calls, watched_calls):
-        made.append(len(calls))
+        sizes.append(len(calls))
         return caller_of(answer)(name, calls, watched_calls)
 
     assert judge_exercise(exercise, reference, call, 3).points == points
-    assert made == requests
+    assert sizes == requests
 
 
 # ---- what a cell switches in torch ---------------------------------------------------------------
