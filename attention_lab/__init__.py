@@ -1,9 +1,9 @@
 """Attention Lab: a notebook course on self-attention.
 
 For lessons
-    `plots`, `heads`, `training_plots`, `drawings` and `sliders` draw; `measurements` are stored tables; `corpus`, `words`, `encoder` and `characters` are
-    data and models; `examples` holds the visible examples; `memory` measures memory;
-    `live_box` shows controls with a text that stays.
+    `plots`, `heads`, `training_plots`, `drawings` and `sliders` draw; `measurements` are stored tables;
+    `corpus`, `words`, `encoder` and `characters` are data and models; `examples` holds the visible
+    examples; `memory` measures memory; `live_box` shows controls with a text that stays.
 For learners
     `start` is `attention-lab start`, the start page and the progress page; `tutor` begins `check`.
 For authors of checks

@@ -105,7 +105,7 @@ def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_
 
 
 @every_lesson
-def test_no_answer_stands_above_its_exercise(lesson):
+def test_no_answer_is_above_its_exercise(lesson):
     """No line of a solution is in the released notebook before its check, hints and folded text included."""
     source, released = read_notebook(lesson.source_path), release_of(lesson)
     ids = [cell.id for cell in released.cells]
@@ -190,7 +190,7 @@ def test_the_first_cell_promises_without_code(lesson):
 
 
 @every_lesson
-def test_the_parts_of_a_lesson_stand_in_order(lesson):
+def test_the_parts_of_a_lesson_are_in_order(lesson):
     """A core path with its questions, “You may stop here”, then practice, deeper parts and the whole code."""
     text = "\n".join(markdown_of(lesson))
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
@@ -204,7 +204,7 @@ def test_the_parts_of_a_lesson_stand_in_order(lesson):
     cells = read_notebook(lesson.source_path).cells
     ids = [cell.id for cell in cells]
     assert [name for name in ids if name in CELLS_OF_PARTS] == CELLS_OF_PARTS, (
-        f"The cells {', '.join(CELLS_OF_PARTS)} stand in this order: {READ}."
+        f"The cells {', '.join(CELLS_OF_PARTS)} come in this order: {READ}."
     )
     assert "| how we know it |" in cells[ids.index("end")].source, (
         f"The cell `end` has the table “claim | how we know it”: {READ}."
