@@ -39,6 +39,11 @@ def _similar(similarity: Callable[..., Any]) -> Callable[..., Any]:
     return weights
 
 
+def _causal(query: Any, key: Any) -> Any:
+    return torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+
+
+RIGHT_WEIGHTS = _masked(lambda scores: scores.softmax(-1))
 # Weights that are made otherwise from query, key, value (B, H, T, D) and a mask that is None or broadcasts.
 WEIGHTS: dict[str, Callable[..., Any]] = {
     "the softmax were applied twice": _masked(lambda scores: scores.softmax(-1).softmax(-1)),
@@ -57,12 +62,30 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
         lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
     ),
     "the scores were cosines": _similar(lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT),
+    "the scores were multiplied by √D": _similar(lambda q, k: q @ k.mT * q.shape[-1] ** 0.5),
+    "the scores were doubled": _similar(lambda q, k: 2 * q @ k.mT / q.shape[-1] ** 0.5),
+    "the scores had lost their sign": _similar(lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).abs()),
+    "negative scores were 0": _similar(lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).relu()),
+    "the scores were divided by √(D - 1)": _similar(lambda q, k: q @ k.mT / (q.shape[-1] - 1) ** 0.5),
+    "the largest score had all the weight": _masked(
+        lambda scores: F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
+    ),
+    "1e-3 were added to the sum of a row": _masked(
+        lambda s: (s - s.amax(-1, True)).exp() / ((s - s.amax(-1, True)).exp().sum(-1, True) + 1e-3)
+    ),
+    "the keys behind a query's own place were hidden as well": lambda query, key, value, mask: RIGHT_WEIGHTS(
+        query, key, value, _causal(query, key) if mask is None else mask & _causal(query, key)
+    ),
     "the scores were negative distances": _similar(lambda query, key: -torch.cdist(query, key)),
 }
 # How the output is made from weights, query, key and value.
 OUTPUTS: dict[str, Callable[..., Any]] = {
     "the weights were multiplied with the keys": lambda weights, query, key, value: weights @ key,
     "the weights were multiplied with the queries": lambda weights, query, key, value: weights @ query,
+    "the values were the output, without weights": lambda weights, query, key, value: value + 0,
+    "the values were multiplied with the squares of the weights": lambda weights, query, key, value: (
+        weights.square() @ value
+    ),
     "the weights were transposed before the values": lambda weights, query, key, value: weights.mT @ value,
     "the queries were added to the output": lambda weights, query, key, value: weights @ value + query,
     "the weights were divided by √D, after the softmax": lambda weights, query, key, value: (
@@ -81,7 +104,6 @@ def attending(weights: Callable[..., Any], output: Callable[..., Any] | None = N
     return attend
 
 
-RIGHT_WEIGHTS = _masked(lambda scores: scores.softmax(-1))
 ATTENTION_CAUSES = {clause: attending(weights) for clause, weights in WEIGHTS.items()} | {
     clause: attending(RIGHT_WEIGHTS, output) for clause, output in OUTPUTS.items()
 }

@@ -182,6 +182,10 @@ def _lifted(attend):
     return lambda self, q, k, v, mask: attend(q, k, v, None if mask is None else mask.unsqueeze(-3))
 
 
+def _mean_of_heads(_, weights, value):
+    return weights.mean(1, True) @ value, weights
+
+
 def _one_interleaved(place):
     def project(self, query, key, value):
         tensors = list(Right.project(self, query, key, value))
@@ -209,6 +213,15 @@ add_causes(
         "`weights` were those of the last head": {"over_heads": lambda self, weights: weights[:, -1]},
         "`weights` were the largest of all heads": {"over_heads": lambda self, weights: weights.amax(1)},
         "the heads were merged in reverse order": {"merge": lambda self, x: Right.merge(self, x.flip(1))},
+        "the merged heads were added to the output": {
+            "finish": lambda self, merged: self.output(merged) + merged
+        },
+        "each head had the mean of all heads' weights": {
+            "attend": lambda self, q, k, v, mask: _mean_of_heads(*Right.attend(self, q, k, v, mask), v)
+        },
+        "the scores were the mean of all heads' scores": {
+            "softmax": lambda self, scores: scores.mean(1, True).expand_as(scores).softmax(-1)
+        },
         "there were one head only": {"split": lambda self, x: x[:, None], "merge": lambda self, x: x[:, 0]},
         **{
             f"the {part} alone were cut {how}": {"project": project(place)}

@@ -144,10 +144,12 @@ def backward(
     rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
     scaled=(True, True),
     taken_off=lambda weights, of_weights, rows: rows,
+    fill=-math.inf,
 ):
     """The three gradients, correctly: a mistake changes one step.
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
+    fill: the hidden scores in a block on the diagonal.
     scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.
     """
     gradients = [torch.zeros_like(each) for each in (query, key, value)]
@@ -160,7 +162,7 @@ def backward(
             scores = score(query[..., some, :], key[..., keys, :])
             if causal:
                 over = hides(first, some.stop - first, first_key, keys.stop - first_key)
-                scores = scores.masked_fill(over, -math.inf)
+                scores = scores.masked_fill(over, fill if first_key == first else -math.inf)
             weights = weights_of(scores, logsumexp[..., some])
             of_weights = grad_output[..., some, :] @ value[..., keys, :].mT
             of_scores = weights * (of_weights - taken_off(weights, of_weights, rows[..., some, :]))
@@ -309,26 +311,40 @@ def softmax_left_out(query, key, value, output, logsumexp, grad_output, block_si
     return of_weights @ key, of_weights.mT @ query, backward(*told)[2]
 
 
-def _formula(clause, of_scores=None, of_value=None, scale=None, of_weights=None):
+def _formula(
+    clause,
+    of_scores=None,
+    of_value=None,
+    scale=None,
+    of_weights=None,
+    in_rows=None,
+    ends=None,
+    fill=-math.inf,
+):
     """Add a cause: other formulas for the gradient of scores, of value, or of weights, or another scale."""
 
     def answer(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
         factor = query.shape[-1] ** -0.5 if scale is None else scale(query, value)
         scores = query @ key.mT * factor
         if causal:
-            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf)
+            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), fill)
         weights = (scores - logsumexp[..., None]).exp()
         back = grad_output @ value.mT if of_weights is None else of_weights(output, value)
         rows = (output * grad_output).sum(-1, True)
         grad_scores = (
             weights * (back - rows) if of_scores is None else of_scores(weights, back, output, grad_output)
         )
+        if in_rows is not None:
+            grad_scores = in_rows(weights, back, rows, factor, logsumexp[..., None])
+        of_query, of_key = (
+            (grad_scores, grad_scores) if ends is None else ends(grad_scores, weights / factor, back / factor)
+        )
         of_values = (
             weights.mT @ grad_output
             if of_value is None
-            else of_value(weights, grad_scores, back, output, grad_output)
+            else of_value(weights, grad_scores, back, output, grad_output, factor)
         )
-        return grad_scores @ key * factor, grad_scores.mT @ query * factor, of_values
+        return of_query @ key * factor, of_key.mT @ query * factor, of_values
 
     flash_backward.cause(clause, answer)
 
@@ -357,12 +373,36 @@ for _clause, _of_scores in {
 }.items():
     _formula(_clause, _of_scores)
 for _clause, _of_value in {
-    "the gradient of value were made of output": lambda p, s, g, o, go: p.mT @ o,
-    "the gradient of value were made of the weights' gradient": lambda p, s, g, o, go: g.mT @ go,
-    "the gradient of value were made of the scores' gradient": lambda p, s, g, o, go: s.mT @ go,
+    "the gradient of value were made of output": lambda p, s, g, o, go, scale: p.mT @ o,
+    "the gradient of value were made of the weights' gradient": lambda p, s, g, o, go, scale: g.mT @ go,
+    "the gradient of value were made of the scores' gradient": lambda p, s, g, o, go, scale: s.mT @ go,
+    "the gradient of value were made of the scaled scores' gradient": lambda p, s, g, o, go, scale: (
+        s.mT @ go * scale
+    ),
 }.items():
     _formula(_clause, of_value=_of_value)
 _formula("the weights' gradient were made of output", of_weights=lambda output, value: output @ value.mT)
+for _clause, _in_rows in {
+    "the row sums were divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows * scale),
+    "the weights' gradient were divided by √d_k": lambda p, g, rows, scale, lse: p * (g * scale - rows),
+    "the row sums alone were not divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows / scale),
+    "the weights' gradient alone were not divided by √d_k": lambda p, g, rows, scale, lse: (
+        p * (g / scale - rows)
+    ),
+    "the logsumexp were in the place of the row sums": lambda p, g, rows, scale, lse: p * (g - lse),
+    "the row sums of all queries were added": lambda p, g, rows, scale, lse: p * (g - rows.sum(-2, True)),
+    "1 were subtracted with the row sums": lambda p, g, rows, scale, lse: p * (g - rows - 1),
+}.items():
+    _formula(_clause, in_rows=_in_rows)
+for _clause, _ends in {
+    "the gradient of query were made of the weights": lambda s, p, g: (p, s),
+    "the gradient of key were made of the weights": lambda s, p, g: (s, p),
+    "the gradient of query were made of the weights' gradient": lambda s, p, g: (g, s),
+    "the gradient of key were made of the weights' gradient": lambda s, p, g: (s, g),
+}.items():
+    _formula(_clause, ends=_ends)
+_formula("hidden scores were 0, and not minus infinity", fill=0.0)
+_formula("the scale were made of the number of keys", scale=lambda query, value: value.shape[-2] ** -0.5)
 _formula("the scale were 1 everywhere", scale=lambda query, value: 1.0)
 _formula("the scale were 1/d_k everywhere", scale=lambda query, value: 1 / query.shape[-1])
 _formula("the scale were √d_k everywhere", scale=lambda query, value: query.shape[-1] ** 0.5)
@@ -524,7 +564,81 @@ def a_number_of_blocks(query, key, value, output, logsumexp, grad_output, block_
     return backward(query, key, value, output, logsumexp, grad_output, block, causal)
 
 
+def _first_rows(numbers, block_size):
+    """The rows of the first block for every block."""
+    length = numbers.shape[-2]
+    return numbers[..., torch.arange(length) % block_size, :]
+
+
+def _rows_of_the_first_block(*told):
+    return backward(*told, rows_of=lambda o, go: _first_rows((o * go).sum(-1, keepdim=True), told[6]))
+
+
+def _logsumexp_of_the_first_block(
+    query, key, value, output, logsumexp, grad_output, block_size, causal=False
+):
+    first = _first_rows(logsumexp[..., None], block_size)[..., 0]
+    return backward(query, key, value, output, first, grad_output, block_size, causal)
+
+
+def _in_one_gradient(answer, *places):
+    """Wrong in these gradients only."""
+
+    def told(*args):
+        return tuple(
+            wrong if place in places else right
+            for place, (wrong, right) in enumerate(zip(answer(*args), backward(*args), strict=True))
+        )
+
+    return told
+
+
+def _last_queries_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    some = slice(0, max(query.shape[-2] // block_size * block_size, min(block_size, query.shape[-2])))
+    of_query, of_key, of_value = backward(
+        query[..., some, :],
+        key,
+        value,
+        output[..., some, :],
+        logsumexp[..., some],
+        grad_output[..., some, :],
+        block_size,
+        causal,
+    )
+    rest = torch.zeros_like(query[..., some.stop :, :])
+    return torch.cat([of_query, rest], dim=-2), of_key, of_value
+
+
+def _everything_written_over(*args):
+    return query_written_over(*args)[0], *written_over(*args)[1:]
+
+
+for _clause, _answer in {
+    "the row sums of the first block served all blocks": _rows_of_the_first_block,
+    "the logsumexp of the first block served all blocks": _logsumexp_of_the_first_block,
+    "only the last block of queries counted, in the gradient of key": _in_one_gradient(written_over, 1),
+    "only the last block of queries counted, in the gradient of value": _in_one_gradient(written_over, 2),
+    "each block wrote over what all three gradients held": _everything_written_over,
+    "the last, shorter block of queries were left out": _last_queries_left_out,
+}.items():
+    flash_backward.cause(_clause, _answer)
 for _clause, _steps in {
+    "hidden scores were 0 in the blocks on the diagonal": {"fill": 0.0},
+    "earlier keys were hidden, and not later ones": {"hides": lambda *block: ahead(*block) < 0},
+    "the visible keys were hidden, and the hidden ones seen": {"hides": lambda *block: ahead(*block) <= 0},
+    "the row sums were those of |output · grad_output|": {
+        "rows_of": lambda output, grad_output: (output * grad_output).abs().sum(dim=-1, keepdim=True)
+    },
+    "nothing were subtracted from the scores": {"weights_of": lambda scores, logsumexp: scores.exp()},
+    "the logsumexp were added to the scores": {
+        "weights_of": lambda scores, logsumexp: (scores + logsumexp[..., None]).exp()
+    },
+    "the exponentials were divided by the logsumexp": {
+        "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp[..., None]
+    },
+    "the exponentials were divided by those of the logsumexp": {
+        "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp.exp()[..., None]
+    },
     "the row sums were means": {
         "rows_of": lambda output, grad_output: (output * grad_output).mean(dim=-1, keepdim=True)
     },

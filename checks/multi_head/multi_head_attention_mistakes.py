@@ -257,6 +257,16 @@ def _own_head(attend):
     return attended
 
 
+def _finished(finish):
+    """The forward pass whose output is `finish(layer, joined heads)`."""
+
+    def forward(self, *inputs, **named):
+        outputs, weights = zip(*(head(*inputs, **named) for head in self.heads))
+        return finish(self, self.join(outputs)), self.average(weights)
+
+    return {"forward": forward}
+
+
 add_causes(
     multi_head_attention,
     _Layer,
@@ -270,6 +280,28 @@ add_causes(
         "the first head's result were left out": {"join": lambda self, p: torch.cat([0 * p[0], *p[1:]], -1)},
         "the heads were stacked in front and reshaped": {
             "join": lambda self, parts: torch.stack(parts).reshape(*parts[0].shape[:2], -1)
+        },
+        "GELU came before `output`": {"join": lambda self, parts: nn.functional.gelu(torch.cat(parts, -1))},
+        "a layer norm came before `output`": {
+            "join": lambda self, parts: nn.functional.layer_norm(
+                torch.cat(parts, -1), (len(parts) * parts[0].shape[-1],)
+            )
+        },
+        "the joined heads were added to the output": _finished(
+            lambda self, joined: self.output(joined) + joined
+        ),
+        "the bias of `output` were added twice": _finished(
+            lambda self, joined: self.output(joined) + self.output.bias
+        ),
+        "the queries were divided by √E before their projection": {
+            "attend": lambda self, place, query, key, value, mask: self.heads[place](
+                query / query.shape[-1] ** 0.5, *defaults(query, key, value), mask
+            )
+        },
+        "the last head were left out, and the one before it counted twice": {
+            "attend": lambda self, place, *inputs: self.heads[min(place, max(len(self.heads) - 2, 0))](
+                *inputs
+            )
         },
         "relu came before `output`": {"join": lambda self, parts: torch.cat(parts, -1).relu()},
     },

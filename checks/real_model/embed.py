@@ -337,6 +337,15 @@ CAUSES = {
     },
     "1e-3 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 0.001)},
     "the divisor were at least 1e-6": {"unit": lambda row: nn.functional.normalize(row, dim=-1, eps=1e-06)},
+    "the tokens had length 1 before the mean, and the mean had not": {
+        "pooling": lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask),
+        "unit": lambda row: row,
+    },
+    "a tanh came before the norm": {"unit": lambda row: nn.functional.normalize(row.tanh(), dim=-1)},
+    "1e-9 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-9)},
+    "[CLS] were hidden from the blocks": {
+        "lift": lambda mask: (mask & (torch.arange(mask.shape[1]) > 0)).unsqueeze(1)
+    },
     "[CLS] and [SEP] were left away": {"special": False},
     "[CLS] were left out of the mean": {"pooling": _ends(1, 0)},
     "[SEP] were left out of the mean": {"pooling": _ends(0, 1)},
@@ -372,6 +381,32 @@ for _clause, _step in CAUSES.items():
     embed.cause(_clause, partial(run, **_step))
 
 
+def _embedded(change):
+    """An answer whose embeddings are changed: `change(embeddings, ids)`."""
+    return lambda texts, tokenizer, embeddings, blocks: run(
+        texts, tokenizer, lambda ids: change(embeddings, ids), blocks
+    )
+
+
+def _mean_of_layers(texts, tokenizer, embeddings, blocks, ends_only=False):
+    with torch.no_grad():
+        ids, mask = encode(texts, tokenizer)
+        layers = [embeddings(ids)]
+        for block in blocks:
+            layers.append(block(layers[-1], mask=mask.unsqueeze(1)))
+        layers = [layers[0], layers[-1]] if ends_only else layers
+        return nn.functional.normalize(pool(sum(layers) / len(layers), mask), dim=-1)
+
+
+def _without_special_tokens(texts, tokenizer, embeddings, blocks):
+    with torch.no_grad():
+        ids, mask = encode(texts, tokenizer)
+        x, mask = embeddings(ids), mask & (ids > 3)
+        for block in blocks:
+            x = block(x, mask=mask.unsqueeze(1))
+        return nn.functional.normalize(pool(x, mask), dim=-1)
+
+
 def _with_blocks(wrap):
     return lambda texts, tokenizer, embeddings, blocks: run(texts, tokenizer, embeddings, wrap(list(blocks)))
 
@@ -396,6 +431,27 @@ def _after_each(function):
 for _clause, _answer in {
     "only the last block were used": _with_blocks(lambda blocks: blocks[-1:]),
     "only the first block were used": _with_blocks(lambda blocks: blocks[:1]),
+    "each block were applied twice": _with_blocks(
+        lambda blocks: [block for block in blocks for _ in range(2)]
+    ),
+    "a layer norm followed each block": _after_each(
+        lambda x, result: nn.functional.layer_norm(result, result.shape[-1:])
+    ),
+    "the embeddings were multiplied by √E": _embedded(
+        lambda embeddings, ids: embeddings(ids) * embeddings(ids).shape[-1] ** 0.5
+    ),
+    "the embeddings were multiplied by √T": _embedded(
+        lambda embeddings, ids: embeddings(ids) * ids.shape[1] ** 0.5
+    ),
+    "the embeddings had length 1": _embedded(
+        lambda embeddings, ids: nn.functional.normalize(embeddings(ids), dim=-1)
+    ),
+    "the ids were in reverse order": _embedded(lambda embeddings, ids: embeddings(ids.flip(1))),
+    "the ids were moved by one place": _embedded(lambda embeddings, ids: embeddings(ids.roll(1, 1))),
+    "the mean of all layers were taken": _mean_of_layers,
+    "the mean of the embeddings and the last layer were taken": partial(_mean_of_layers, ends_only=True),
+    "special tokens were hidden like padding": _without_special_tokens,
+    "the texts were sorted by length": lambda texts, *others: run(sorted(texts, key=len), *others),
     "the blocks came in the reverse order": _with_blocks(lambda blocks: blocks[::-1]),
     "only the first block got the mask": _only_some_see_the_mask(slice(0, 1)),
     "only the last block got the mask": _only_some_see_the_mask(slice(-1, None)),

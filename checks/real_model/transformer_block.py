@@ -281,6 +281,16 @@ class DefaultEpsInNorm2(Right):
 
 
 @transformer_block.mistake(
+    "`norm1` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
+    "1e-12 to both norms."
+)
+class DefaultEpsInNorm1(Right):
+    def __init__(self, embed_dim, num_heads, hidden_dim):
+        super().__init__(embed_dim, num_heads, hidden_dim)
+        self.norm1 = nn.LayerNorm(embed_dim)
+
+
+@transformer_block.mistake(
     "In training mode the result is random: there is dropout in the block. This block has none; its result "
     "is the same in both modes."
 )
@@ -385,6 +395,14 @@ class FeedForwardFirst(Right):
         return self.norm1(x + self.attend(x, mask))
 
 
+def _with_heads(attention, count, x, mask):
+    heads = attention.num_heads
+    attention.num_heads = count(heads, x.shape[-1])
+    output, _ = attention(x, mask=mask)
+    attention.num_heads = heads
+    return output
+
+
 def _halves(first, second):
     """Both halves by functions of (x, part, norm): what goes in, attention or feed-forward, and its norm."""
     return {
@@ -412,6 +430,7 @@ HALVES = {
     "{} subtracted its part": lambda x, part, norm: norm(x - part(x)),
     "{} multiplied x and its part": lambda x, part, norm: norm(x * part(x)),
     "{} applied its part twice": lambda x, part, norm: norm(x + part(part(x))),
+    "{} halved the sum before its norm": lambda x, part, norm: norm((x + part(x)) / 2),
     "{} had GELU on its part": lambda x, part, norm: norm(x + F.gelu(part(x))),
     "{} had GELU on the sum": lambda x, part, norm: norm(F.gelu(x + part(x))),
     "{} had GELU behind its norm": lambda x, part, norm: F.gelu(norm(x + part(x))),
@@ -424,6 +443,7 @@ NORMS = {
     "{} divided by the variance, and not by its root": lambda s: (
         (s - s.mean(-1, True)) / s.var(-1, False, keepdim=True)
     ),
+    "{} were taken over the tokens": lambda s: F.layer_norm(s.mT, (s.shape[1],)).mT,
     "{} were taken over a whole text": lambda s: F.layer_norm(s, s.shape[-2:]),
 }
 HALVES |= {
@@ -456,6 +476,12 @@ add_causes(
             "x · sigmoid(1.702 x), an approximation of GELU": lambda x: x * torch.sigmoid(1.702 * x),
             "the square of ReLU": lambda x: F.relu(x).square(),
             "the softmax": lambda x: x.softmax(-1),
+            "x · (1 + erf(x/√2)) / 2 without its √2": lambda x: x * (1 + torch.erf(x)) / 2,
+            "x · (1 + erf(x/√2)), without its half": lambda x: x * (1 + torch.erf(x / 2**0.5)),
+            "tanh's approximation of GELU with 0.44715 for 0.044715": lambda x: (
+                x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.44715 * x**3))) / 2
+            ),
+            "GELU with a layer norm behind it": lambda x: F.layer_norm(F.gelu(x), x.shape[-1:]),
             "GELU, twice": lambda x: F.gelu(F.gelu(x)),
         }.items()
     }
@@ -465,6 +491,36 @@ add_causes(
         "there were no activation between `linear1` and `linear2`": {"activation": lambda self, x: x},
         "GELU came after `linear2`, and not before it": {
             "feed_forward": lambda self, x: F.gelu(self.linear2(self.linear1(x)))
+        },
+        "the attention had one head only": {
+            "attend": lambda self, x, mask: _with_heads(self.attention, lambda heads, width: 1, x, mask)
+        },
+        "the attention had as many heads as a head has numbers": {
+            "attend": lambda self, x, mask: _with_heads(
+                self.attention, lambda heads, width: width // heads, x, mask
+            )
+        },
+        "the attention's averaged weights were multiplied with x": {
+            "attend": lambda self, x, mask: self.attention(x, mask=mask)[1] @ x
+        },
+        "the queries alone were normalised before the attention": {
+            "attend": lambda self, x, mask: self.attention(self.norm1(x), x, x, mask)[0]
+        },
+        "keys and values alone were normalised before the attention": {
+            "attend": lambda self, x, mask: self.attention(x, self.norm1(x), None, mask)[0]
+        },
+        "the feed-forward part read `norm1` of what `norm1` gave": {
+            "second": lambda self, x: self.norm2(x + self.feed_forward(self.norm1(x)))
+        },
+        "the attention's output were added in the second half again": {
+            "forward": lambda self, x, mask=None: (
+                lambda y: self.norm2(y + self.attend(x, mask) + self.feed_forward(y))
+            )(self.first(x, mask))
+        },
+        "the block's input were added in the second half again": {
+            "forward": lambda self, x, mask=None: (lambda y: self.norm2(x + y + self.feed_forward(y)))(
+                self.first(x, mask)
+            )
         },
         "the second half added the block's own input": {
             "forward": lambda self, x, mask=None: self.norm2(x + self.feed_forward(self.first(x, mask)))

@@ -23,7 +23,11 @@ def state_of(answer):
 
     def named(embed_dim, heads, x):
         layer = answer(embed_dim, heads)
-        _, cache = layer(x)
+        returned = layer(x)
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        cache = returned[1] if pair else None
+        if not isinstance(cache, (tuple, list)) or len(cache) != 2 or any(each.dim() != 4 for each in cache):
+            raise TypeError("it has to return (output, cache), with a cache (key, value), each (B, H, T, D)")
         layer(x, None, cache)
         return {name: f"shape {tuple(entry.shape)}" for name, entry in layer.state_dict().items()}
 

@@ -189,6 +189,27 @@ def _back(self, x, past):
     ).repeat(x.shape[-1] // 2)
 
 
+def _with_base(change):
+    def angles(self, x, first):
+        given, self.base = self.base, change(self.base)
+        found = Right.angles(self, x, first)
+        self.base = given
+        return found
+
+    return angles
+
+
+def _from_another_place(place):
+    return lambda self, x, past: Right.project(self, x, place(self, x, past) if past else 0)
+
+
+def _over_the_heads(self, scores, mask):
+    if mask is None:
+        return scores.softmax(1)
+    mask = mask.unsqueeze(-3)
+    return scores.masked_fill(~mask, -torch.inf).softmax(1).masked_fill(~mask, 0.0)
+
+
 def _cached(order_of_keys, order_of_values):
     def extend(self, cache, key, value):
         if cache is None:
@@ -205,6 +226,56 @@ add_causes(
     Right,
     {
         **{clause: {"attend": _output_only(attend)} for clause, attend in ATTENTION_CAUSES.items()},
+        **{
+            f"the angles were {words}": {
+                "angles": lambda self, x, first, times=times: times * Right.angles(self, x, first)
+            }
+            for words, times in (("halved", 0.5), ("doubled", 2), ("in degrees", torch.pi / 180))
+        },
+        **{
+            f"`base` were {words}": {"angles": _with_base(change)}
+            for words, change in {
+                "halved": lambda base: base / 2,
+                "doubled": lambda base: base * 2,
+                "a tenth of what is given": lambda base: base / 10,
+                "ten times what is given": lambda base: base * 10,
+            }.items()
+        },
+        **{
+            f"the positions after a cache began at {words}": {"project": _from_another_place(place)}
+            for words, place in {
+                "T_past - 1": lambda layer, x, past: past - 1,
+                "T_new": lambda layer, x, past: x.shape[1],
+                "the number of texts": lambda layer, x, past: len(x),
+                "the number of heads": lambda layer, x, past: layer.num_heads,
+                "the head size": lambda layer, x, past: x.shape[-1] // layer.num_heads,
+                "2, the length of the pair": lambda layer, x, past: 2,
+            }.items()
+        },
+        "the keys began at position 0 after a cache, and the queries did not": {
+            "project": lambda self, x, past: (
+                Right.project(self, x, past)[0],
+                *Right.project(self, x, 0)[1:],
+            )
+        },
+        "the values were turned, and the keys were not": {
+            "project": lambda self, x, past: (
+                Right.project(self, x, past)[0],
+                self.split(self.key(x)),
+                self.turn(self.split(self.value(x)), past),
+            )
+        },
+        "the tokens were turned before all three projections": {
+            "project": lambda self, x, past: tuple(
+                self.split(part(self.turn(x, past))) for part in (self.query, self.key, self.value)
+            )
+        },
+        "the heads were merged without a transpose": {
+            "attend": lambda self, *inputs: (
+                lambda found: found.reshape(len(found), -1, *found.shape[1::2]).transpose(1, 2)
+            )(Right.attend(self, *inputs))
+        },
+        "the softmax ran over the heads": {"weights": _over_the_heads},
         "the exponent were i/D, half of 2i/D": {"angles": _angles(lambda i, half: i / half / 2)},
         "the scores were divided by √E": {
             "scale": lambda self, head_size: (head_size * self.num_heads) ** 0.5

@@ -21,6 +21,36 @@ add_causes(rotate, _cut, _join)
 add_alternatives(rotate, _cut, _join)
 
 
+def _by_partners(partners, cosines="interleaved", sines="interleaved"):
+    """x · cos + partners · sin, with a number's own angle, or with the angles one after another."""
+
+    def spread(numbers, how):
+        return numbers.repeat_interleave(2, -1) if how == "interleaved" else numbers.repeat(1, 2)
+
+    return lambda x, angles: x * spread(angles.cos(), cosines) + partners(x) * spread(angles.sin(), sines)
+
+
+def _right_partners(x):
+    return _join(-x[..., 1::2], x[..., 0::2])
+
+
+for _clause, _answer in {
+    "the pairs were taken from halves and laid down as neighbours": lambda x, angles: _join(
+        *turn(*x.chunk(2, -1), angles)
+    ),
+    "a number's partner were in the other half": _by_partners(
+        lambda x: torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1)
+    ),
+    "a number's partner were the next number": _by_partners(lambda x: x.roll(-1, -1)),
+    "a number's partner were at the other end": _by_partners(lambda x: x.flip(-1)),
+    "the sines came once for each half, and not for neighbours": _by_partners(_right_partners, sines="twice"),
+    "cosines and sines came once for each half, and not for neighbours": _by_partners(
+        _right_partners, "twice", "twice"
+    ),
+}.items():
+    rotate.cause(_clause, _answer)
+
+
 @rotate.mistake(
     "Halves were turned instead of neighbours: number i went with i + D/2. Here the pairs are (0, 1), (2,"
     " 3) and so on: take every second number, `0::2` and `1::2`, and put the results back at those "

@@ -196,10 +196,47 @@ def add_causes(exercise, cut, join):
         "the angles were multiplied by 2π": lambda angles: 2 * torch.pi * angles,
         "1 were added to each angle": lambda angles: angles + 1,
         "the angles were added up from position to position": lambda angles: angles.cumsum(0),
+        "the angles of a position were their mean": lambda angles: angles.mean(1, True).expand_as(angles),
+        "the angles were added up from pair to pair": lambda angles: angles.cumsum(1),
+        "the angles had lost their sign": torch.abs,
+        "the angles were rounded to whole numbers": torch.round,
+        "the angles were cut off at ±π": lambda angles: angles.clamp(-torch.pi, torch.pi),
+        "the angles were taken modulo π": lambda angles: angles % torch.pi,
+        "π/2 were added to each angle": lambda angles: angles + torch.pi / 2,
+        "the first position were not turned": lambda angles: (
+            angles * (torch.arange(len(angles)) > 0)[:, None]
+        ),
+        "the last pair were not turned": lambda angles: (
+            angles * (torch.arange(angles.shape[1]) < angles.shape[1] - 1)
+        ),
+        "only the first pair were turned": lambda angles: angles * (torch.arange(angles.shape[1]) < 1),
+        "each angle served two pairs in a row": lambda angles: angles.repeat_interleave(2, 1)[
+            :, : angles.shape[1]
+        ],
+        "the angles came twice, and every second one were used": lambda angles: angles.repeat(1, 2)[:, ::2],
         "all angles were their mean": lambda angles: angles.mean().expand_as(angles),
     }.items():
         exercise.cause(clause, turned(right, angles_of))
+    exercise.cause(
+        "the first number of each pair were left as it is",
+        lambda x, angles: join(cut(x)[0], turn(*cut(x), angles)[1]),
+    )
+    for clause, functions in {
+        "the squares of cosine and sine were used": lambda a: (a.cos().square(), a.sin().square()),
+        "the tangent were in the place of the sine": lambda a: (a.cos(), a.tan()),
+        "the hyperbolic functions were used": lambda a: (a.cosh(), a.sinh()),
+        "1 and the tangent were in the place of cosine and sine": lambda a: (a.cos() ** 0, a.tan()),
+    }.items():
+        exercise.cause(clause, _by_other_functions(cut, join, functions))
     exercise.cause("x were added to what is turned", lambda x, angles: x + turned(right)(x, angles))
+
+
+def _by_other_functions(cut, join, functions):
+    def answer(x, angles):
+        (first, second), (cosine, sine) = cut(x), functions(angles)
+        return join(first * cosine - second * sine, first * sine + second * cosine)
+
+    return answer
 
 
 def add_alternatives(exercise, cut, join):

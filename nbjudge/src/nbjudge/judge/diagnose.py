@@ -10,6 +10,7 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
+from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
 from nbjudge.judge.findings import Cause
@@ -17,7 +18,7 @@ from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.values.kinds import is_array, kind_of, owned_values
+from nbjudge.values.kinds import ArrayKind, is_array, kind_of, owned_values
 
 MOST_FINDINGS = 3
 MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance
@@ -59,7 +60,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     for result in failing:
         objection = result.objection_to_value
         if objection is None and result in unexplained:
-            ranked.append((Rank.MEASURED, _measured(result)))
+            ranked.append((Rank.MEASURED, _only_with(exercise, results, _measured(result))))
         elif objection is not None:
             replaced = _is_open_objection(result) and result not in unexplained
             random_values = bool(random) and result.group.verify is not None and not objection.mistake
@@ -69,6 +70,52 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     ranked.sort(key=lambda pair: pair[0])
     unique = {finding.identity: finding for _, finding in ranked}
     return list(unique.values())[:MOST_FINDINGS]
+
+
+def _quoted(given: str) -> str:
+    """Quote the name of an argument, and leave the words behind it: “a `mask` of 3 axes”."""
+    name, _, rest = given.partition(" ")
+    return f"a `{name}` {rest}" if rest else f"`{name}`"
+
+
+UNSPECIFIC = {
+    cause.kind
+    for cause in (
+        Cause.STOPS, Cause.NUMBERS, Cause.POSITIONS, Cause.FACTOR_OF_ROWS, Cause.NOT_FINITE,
+        Cause.GRADIENT_DIFFERS, Cause.ARRANGEMENT,
+    )
+}  # fmt: skip
+LEAST_CALLS = 2  # with an argument, and without it
+
+
+def _only_with(exercise: Exercise, results: Sequence[GroupResult], finding: Finding) -> Finding:
+    """Say which optional argument makes a call wrong, where the difference itself says little."""
+    if finding.kind not in UNSPECIFIC:
+        return finding
+    calls = list[tuple[bool, frozenset[str]]]()  # whether it is wrong, and what it is given
+    for result in results:
+        for index, case in enumerate(result.drawn.cases if result.drawn.expected else ()):
+            if case.refuses is None and (case.build is None or "result" in case.build.look):
+                names = argument_names(receiver(result.drawn.reference, case))
+                built = case.build.kwargs if case.build else {}
+                values = {**dict(zip(names, case.args, strict=False)), **case.kwargs}
+                axes = [
+                    f"{name} of {len(value.shape)} axes"
+                    for name, value in values.items()
+                    if isinstance(kind_of(value), ArrayKind)
+                ]
+                given = frozenset((*values, *built, *axes))
+                calls.append((index in result.wrong_values, given))
+    wrong = [given for is_wrong, given in calls if is_wrong]
+    right = [given for is_wrong, given in calls if not is_wrong]
+    for argument in sorted(frozenset.intersection(*wrong), key=len) if wrong else ():
+        without = [given for given in right if argument not in given]
+        if len(wrong) >= LEAST_CALLS and len(without) == len(right) >= LEAST_CALLS:
+            found = Cause.ONLY_WITH.found(
+                name=exercise.name, argument=_quoted(argument), measured=finding.sentence
+            )
+            return replace(found, evidence=finding.evidence)
+    return finding
 
 
 def _rank(result: GroupResult, objection: Finding, failing: Sequence[GroupResult]) -> Rank | None:

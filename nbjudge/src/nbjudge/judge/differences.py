@@ -14,8 +14,16 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, answers_of, calls_for
 from nbjudge.judge import describe, messages
-from nbjudge.judge.compare import same_gradients, same_value, unreadable_part
-from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver, short, usual_cause
+from nbjudge.judge.compare import same_gradient, same_gradients, same_value, unreadable_part
+from nbjudge.judge.describe import (
+    argument_name,
+    argument_names,
+    describe_call,
+    own_case,
+    receiver,
+    short,
+    usual_cause,
+)
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
 from nbjudge.judge.findings import Cause
 from nbjudge.judge.group_result import GroupResult
@@ -52,10 +60,33 @@ def _difference(result: GroupResult, number: int) -> Finding:
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
         return _wrong_value(result, number, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
-        return messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
+        cut = _gradient_that_is_cut(result, number)
+        return cut or messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
     if answer.changed:
         return messages.changed_arguments(exercise, receiver(drawn.reference, case), answer.changed)
     return Cause.BEHAVES_OTHERWISE.found(name=exercise.name)
+
+
+def _gradient_that_is_cut(result: GroupResult, number: int) -> Finding | None:
+    """Find the result from which no gradient flows: the gradients are right where it has no part in them."""
+    drawn, exercise = result.drawn, result.exercise
+    case, call, own = drawn.cases[number], drawn.calls[number], result.answers[number].gradients
+    weights, right = call.get("cotangents") or [], drawn.expected[number].gradients
+    if len(weights) < 2 or not isinstance(own, dict) or not isinstance(right, dict):
+        return None
+    wrong = [path for path, gradient in right.items() if not _same(own.get(path), gradient, exercise)]
+    for index, name in enumerate(exercise.results[: len(weights)]):
+        without = [0 * weight if place == index else weight for place, weight in enumerate(weights)]
+        (answer,) = answers_of(drawn.reference, [not_measured(call) | {"cotangents": without}])
+        found = answer.gradients
+        if wrong and isinstance(found, dict) and _same(own.get(wrong[0]), found.get(wrong[0]), exercise):
+            argument = argument_name(receiver(drawn.reference, case), wrong[0])
+            return Cause.GRADIENT_CUT.found(result=name, argument=argument)
+    return None
+
+
+def _same(actual: Any, expected: Any, exercise: Exercise) -> bool:
+    return same_gradient(actual, expected, exercise.tolerance)
 
 
 def _expected(drawn: DrawnGroup, number: int) -> Answer:

@@ -110,6 +110,10 @@ class Cause(Enum):
         "The values agree, but the gradient of `{argument}` is NaN: a value that was cleaned up afterwards "
         "was NaN on the way."
     )
+    GRADIENT_CUT = (
+        "The values agree, but no gradient flows from `{result}` back to `{argument}`: something between "
+        "them was detached, or computed without gradients."
+    )
     GRADIENT_DIFFERS = "The values agree, but the gradient of `{argument}` differs from that of the formula."
     GRADIENTS_DIFFER = "The values agree, but their gradients differ from those of the formula."
 
@@ -128,6 +132,10 @@ class Cause(Enum):
     PART_DIFFERS = "Of the {side} of `{name}`, `{part}` is {actual}, not {wanted}."
     VALUE = "{what} {is_} {actual}, and {wanted} is right."
     OTHER_CASE = "{name} is the same as if {clause}."
+    ONLY_WITH = (
+        "`{name}` is wrong in every call with {argument} and right in every call without it: look at what "
+        "is done with it. {measured}"
+    )
     DIFFERS = "`{name}` does not return what the exercise asks for."
     BEHAVES_OTHERWISE = "`{name}` does not behave as the exercise asks."
     UNDESCRIBED = "`{name}` does not give what the exercise asks for."
