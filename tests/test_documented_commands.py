@@ -11,8 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from fresh_clone import ROOT
 from nbgrader_command import run_program
-from tiny_course import FOLDER, NAME, ROOT, answered, hand_in, make_course
+from tiny_course import FOLDER, NAME, answered, hand_in, make_course
 
 pytestmark = pytest.mark.integration
 

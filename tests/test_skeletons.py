@@ -14,8 +14,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from fresh_clone import ROOT
 from nbgrader.api import Gradebook
-from tiny_course import FOLDER, ROOT, make_course, succeed
+from tiny_course import FOLDER, make_course, succeed
 
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import read_folders

@@ -8,8 +8,9 @@ import zipfile
 from pathlib import Path
 
 import nbformat
+from fresh_clone import ROOT
 from rich.console import Console
-from tiny_course import FOLDER, NAME, ROOT
+from tiny_course import FOLDER, NAME
 from written_question import write_course
 
 from attention_lab.maintain.bundle.make_bundle import make_bundle

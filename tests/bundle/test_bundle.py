@@ -22,8 +22,9 @@ from bundle_school import (
     read_zip,
     wheel_in,
 )
+from fresh_clone import ROOT
 from rich.console import Console
-from tiny_course import FOLDER, ROOT
+from tiny_course import FOLDER
 
 import attention_lab
 from attention_lab import cli

@@ -11,7 +11,7 @@ import pytest
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from old_course import code, solution
-from tiny_course import ROOT, nbgrader, succeed
+from tiny_course import CONFIG, nbgrader, succeed
 
 from nbjudge.course.assignment_forms import named_notebooks
 
@@ -72,7 +72,7 @@ def make_class(root: Path) -> None:
         for name, notebook in notebooks.items():
             write(notebook, root / "submitted" / student / "runs" / f"{name}.ipynb")
     points = {}
-    for config in (STOCK, (ROOT / "nbgrader_config.py").read_text()):
+    for config in (STOCK, CONFIG):
         (root / "nbgrader_config.py").write_text(config)
         succeed(root, "generate_assignment", "runs", "--force")
         run = nbgrader(root, "autograde", "runs", "--force")

@@ -5,11 +5,12 @@ import re
 import pytest
 import torch
 from judged_answers import judged, kinds
-from wrong_attention import finding, put, spoilt, unequal
+from torch_exercise import Exercise
 
-from attention_lab.authoring import Exercise, build, case, made_by
+from nbjudge.authoring import case, made_by
 from nbjudge.calls import Answer, Reply
 from nbjudge.judge.scoring import judge_exercise
+from nbjudge.torch import build
 
 continued = Exercise("continued", results=("tokens",))
 
@@ -95,19 +96,43 @@ def test_arrays_in_a_list_are_told_whole(sizes, sentence):
     assert sentence in shown
 
 
+pair = Exercise("pair", results=("output", "weights"))
+
+
+@pair.group("two tables", points=1)
+def two_tables(draw):
+    rows, inner, columns = draw.sizes(3)
+    yield case(draw.normal(rows, inner), draw.normal(columns, inner))
+
+
+def right_pair(query, key):
+    weights = torch.softmax(query @ key.mT, dim=-1)
+    return weights @ key, weights
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_evidence_shows_no_right_numbers(seed):
-    """The evidence shows the students own numbers and no right ones."""
-    evidence = finding(spoilt(lambda o, w: (o * 0 + 0.125, w * 0 + 0.25)), unequal, seed).evidence
-    assert "your output: [0.125, 0.125" in evidence
-    assert "your weights: [0.25, 0.25" in evidence
-    assert not re.search(r"0\.(?!125|25)\d", evidence)
-    assert len(re.findall(r"a float32 tensor of shape \(\d+, \d+\)", evidence)) == 3
+    """The evidence shows the student's own numbers and no right ones."""
+
+    def eighths_and_quarters(query, key):
+        output, weights = right_pair(query, key)
+        return output * 0 + 0.125, weights * 0 + 0.25
+
+    (found,) = judged(pair, right_pair, eighths_and_quarters, seed).findings
+    assert "your output: [0.125, 0.125" in found.evidence
+    assert "your weights: [0.25, 0.25" in found.evidence
+    assert not re.search(r"0\.(?!125|25)\d", found.evidence)
+    assert len(re.findall(r"a float32 tensor of shape \(\d+, \d+\)", found.evidence)) == 2
 
 
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_the_evidence_shows_the_first_row_that_differs(row):
-    found = finding(spoilt(lambda o, w: (o, put(w, (slice(row, None), 0), 7.5))), unequal)
+    def wrong_from_there_on(query, key):
+        output, weights = right_pair(query, key)
+        weights[row:, 0] = 7.5
+        return output, weights
+
+    (found,) = judged(pair, right_pair, wrong_from_there_on).findings
     assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
     assert "your output: [" in found.evidence  # right, so from its beginning
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from fresh_clone import ROOT
 from nbformat import NotebookNode
-from tiny_course import CHECKS, FOLDER, NAME, ROOT, source
+from tiny_course import CHECKS, FOLDER, NAME, source
 
 from attention_lab.maintain.build import canonical
 from nbjudge.course.assignment_forms import solved

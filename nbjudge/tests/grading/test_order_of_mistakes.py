@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tiny_course import NAME
 
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
 
+NAME = "tiny"
 EXERCISE = 'from nbjudge.authoring import Exercise\n\nones = Exercise("ones", results=("one",){})\n'
 MISTAKE = "from .ones import ones\n\n\n@ones.mistake('It is {}.')\ndef {}(x):\n    return x\n"
 

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 import torch
 from tiny_course import CHECKS
+from torch_exercise import Exercise
 
-from attention_lab.authoring import Exercise
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.client import open_kernel

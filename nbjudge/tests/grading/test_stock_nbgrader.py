@@ -11,13 +11,12 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from nbgrader.api import Gradebook
 from old_course import code, solution
-from tiny_course import FOLDER, FULL, ROOT, GradedClass, answered, hand_in, make_course, succeed
+from tiny_course import CONFIG, FOLDER, FULL, GradedClass, answered, hand_in, make_course, succeed
 
 pytestmark = pytest.mark.integration
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 PLAIN = "c = get_config()\n"
-PLUGGED = (ROOT / "nbgrader_config.py").read_text()
 
 # Right numbers, but no gradient.
 HALF = {"double": "def double(x):\n    return 2 * x.detach()"}
@@ -33,7 +32,7 @@ def half_points(once) -> dict[str, dict[str, float]]:
         succeed(root, "autograde", FOLDER)
         graded = GradedClass(root)
         points = {"stock": graded.points("half"), "printed": graded.printed("half", "test_double")}
-        (root / "nbgrader_config.py").write_text(PLUGGED)
+        (root / "nbgrader_config.py").write_text(CONFIG)
         succeed(root, "autograde", FOLDER, "--force")
         (root / "points.json").write_text(json.dumps(points | {"plugged": graded.points("half")}))
 
@@ -51,7 +50,7 @@ NOT_GRADABLE = {"missing": None, "cut off": (STOCK_FILES / "submitted-changed.ip
 
 
 def grade_other_course(root: Path) -> None:
-    (root / "nbgrader_config.py").write_text(PLUGGED)
+    (root / "nbgrader_config.py").write_text(CONFIG)
     for folder in (root / "source" / "ps1", *(root / "submitted" / name / "ps1" for name in NOT_GRADABLE)):
         folder.mkdir(parents=True)
     shutil.copy(ASSIGNMENT, root / "source" / "ps1" / "p1.ipynb")
@@ -88,7 +87,7 @@ def grade_plain_course(root: Path) -> None:
     (root / "source" / "ps1").mkdir(parents=True)
     nbformat.write(nbformat.v4.new_notebook(cells=PLAIN_CELLS), root / "source" / "ps1" / "p1.ipynb")
     points = {}
-    for grader, config in (("stock", PLAIN), ("ours", PLUGGED)):
+    for grader, config in (("stock", PLAIN), ("ours", CONFIG)):
         (root / "nbgrader_config.py").write_text(config)
         succeed(root, "generate_assignment", "ps1", "--force")
         work = nbformat.read(root / "release" / "ps1" / "p1.ipynb", as_version=4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import sys
 import sysconfig
@@ -13,15 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-import attention_lab
-import nbjudge.errors
+import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server_client import close_fork_server
 from nbjudge.sandbox.inside.kernel import OTHERS
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[3]
 # What ipykernel and matplotlib set in every kernel.
 SET_BY_THE_KERNEL = {"CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "MPLBACKEND", "PAGER", "TERM"}
 
@@ -31,7 +28,7 @@ def test_home_tmp_and_shared_memory_are_empty_but_for_the_notebooks_own_files(vi
     assert files["."] == ["given.txt"]
     assert set(files[HOME]) <= {"work", ".kernel.json", ".ipython", ".cache", ".config"}
     # Where the packages themselves lie in /tmp, the way to them is there, too.
-    installed = [Path(place) for place in (sys.prefix, sys.base_prefix, attention_lab.__file__)]
+    installed = [Path(place) for place in (sys.prefix, sys.base_prefix, nbjudge.__file__)]
     assert set(files["/tmp"]) <= {place.parts[2] for place in installed if place.is_relative_to("/tmp")}
     assert files["/dev/shm"] == []
 
@@ -51,11 +48,11 @@ def test_nothing_that_one_notebook_writes_is_there_for_the_next(start, tmp_path)
 
 def test_everything_but_the_private_folders_is_read_only(view, start, tmp_path):
     private = (HOME, "/tmp", "/dev/shm", "/run/private", "/proc")
-    shown = (sys.prefix, str(Path(attention_lab.__file__).parent))
+    shown = (sys.prefix, str(Path(nbjudge.__file__).parent))
     places = [place for place in view["mounts"] if place.startswith(shown) or not place.startswith(private)]
     packages = sysconfig.get_path("purelib")
     assert {"/", "/usr/lib", "/dev", "/run", "/run/kernel", "/run/sockets", packages} <= {*places}
-    inner = [str(Path(json.__file__).parent), str(Path(attention_lab.__file__).parent), "/etc", "/home"]
+    inner = [str(Path(json.__file__).parent), str(Path(nbjudge.__file__).parent), "/etc", "/home"]
     try_to_write = f"""
 import os
 def written(place):
@@ -91,43 +88,43 @@ print(found)
         assert kernel.says(read) == "[]"
 
 
-def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):
-    hidden = [str(ROOT / name) for name in ("source", "checks", "solutions", "tests", "nbgrader_config.py")]
-    hidden += [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
-    hidden += [
-        str(Path(attention_lab.__file__).parent / "maintain"),
-        nbjudge.errors.__file__,
-    ]
-    assert any(map(os.path.exists, hidden))
+MODULES = ("shown_helpers.plots", "shown_helpers.marking", "nbjudge.tutor.tutor", "nbjudge.judge")
+
+
+@pytest.fixture
+def helpers(tmp_path, monkeypatch) -> Path:
+    """A course's package: one of its modules is exposed in the tests; the fork server starts anew."""
+    package = tmp_path / "course" / "shown_helpers"
+    package.mkdir(parents=True)
+    for name in ("__init__", "plots", "marking"):
+        (package / f"{name}.py").touch()
+    monkeypatch.syspath_prepend(str(package.parent))
+    close_fork_server()  # one that is there sees what its grader found
+    yield package
+    close_fork_server()
+    for name in [name for name in sys.modules if name.startswith("shown_helpers")]:
+        del sys.modules[name]
+
+
+def test_no_course_no_grader_and_nobodys_home(helpers, start, tmp_path):
+    """Of a course's package only the exposed module is there, as the copy that the grader finds."""
+    work = tmp_path / "work"
+    work.mkdir()
+    hidden = [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
+    hidden += [str(Path(__file__).parent), str(Path(nbjudge.__file__).with_name("errors.py"))]
     code = f"""
 import importlib, os
 print([place for place in {hidden!r} if os.path.exists(place)])
-for name in ("attention_lab.plots", "attention_lab.maintain", "nbjudge.tutor.tutor", "nbjudge.judge"):
+for name in {MODULES!r}:
     try:
-        importlib.import_module(name)
-        print(name)
+        print(importlib.import_module(name).__file__)
     except ImportError:
         pass
 """
-    with start(tmp_path) as kernel:
+    with start(work) as kernel:
         assert kernel.says(code).splitlines() == ["[]"]
-    with start(tmp_path, exposed_modules=("attention_lab.plots",)) as kernel:
-        assert kernel.says(code).splitlines() == ["[]", "attention_lab.plots"]
-
-
-def test_a_helper_is_the_copy_that_the_grader_finds_though_another_is_installed(start, tmp_path, monkeypatch):
-    copy, work = tmp_path / "copy", tmp_path / "work"
-    work.mkdir()
-    without = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(attention_lab.__file__).parent, copy / "attention_lab", ignore=without)
-    monkeypatch.syspath_prepend(str(copy))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "attention_lab"]:
-        monkeypatch.delitem(sys.modules, name)
-    code = "import attention_lab.plots\nprint(attention_lab.plots.__file__)"
-    close_fork_server()  # one that is there sees what its grader found
-    with start(work, exposed_modules=("attention_lab.plots",)) as kernel:
-        assert kernel.says(code).strip() == str(copy / "attention_lab" / "plots.py")
-    close_fork_server()
+    with start(work, exposed_modules=("shown_helpers.plots",)) as kernel:
+        assert kernel.says(code).splitlines()[1:] == [str(helpers / "plots.py")]
 
 
 def test_none_of_the_graders_environment_variables_is_there(view):

@@ -9,7 +9,6 @@ import pytest
 from nbgrader_command import run, run_program
 from tiny_course import FOLDER, answered, hand_in, make_course, source, succeed, written_question
 
-from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
@@ -21,7 +20,7 @@ CONFIG = "c.RunAndJudge.build_command = 'nbgrader generate_assignment {assignmen
 
 
 def write(root: Path, lesson: nbformat.NotebookNode) -> None:
-    (root / "source" / FOLDER / "tiny.ipynb").write_text(canonical(lesson))
+    (root / "source" / FOLDER / "tiny.ipynb").write_text(nbformat.writes(lesson))
 
 
 def reason_of(root: Path) -> str:

@@ -9,38 +9,57 @@ import shutil
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import nbformat
+import pytest
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
+from traitlets.config import Config
 
-from attention_lab.maintain.build import canonical
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
-from nbjudge.submission.merge import has_cell_ids
 from nbjudge.submission.read_submission import Submission, read_submission
 
-ROOT = Path(__file__).parents[2]
+pytest.importorskip("torch")  # its answers are tensors
+
 FOLDER, NAME = "01_tiny", "tiny"
 FULL = {"double": 2, "row_sums": 2, "biggest": 1}
 JUDGED = {f"test_{name}": name for name in FULL}
 NOTHING = dict.fromkeys(FULL, 0)
 
+CONFIG = """
+from nbjudge import configure
+
+c = get_config()
+c.CourseDirectory.course_id = "tiny"
+c.CourseDirectory.solution_directory = "solutions"
+c.ClearMarkScheme.enforce_metadata = False
+c.GenerateSolution.preprocessors = [
+    "nbgrader.preprocessors.LockCells",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.Execute",
+]
+configure(c)
+"""
+
 # What the grader asks. The animals are nowhere else, so that a leak of any of it is seen.
 CHECKS = """
 import torch
 
-from attention_lab.authoring import Exercise, case
+from nbjudge.authoring import Exercise, case
+from nbjudge.torch import Draw
 
-double = Exercise("double", results=("doubled",))
-row_sums = Exercise("row_sums", results=("sums",))
-biggest = Exercise("biggest", results=("biggest",))
+double = Exercise("double", results=("doubled",), draw=Draw)
+row_sums = Exercise("row_sums", results=("sums",), draw=Draw)
+biggest = Exercise("biggest", results=("biggest",), draw=Draw)
 
 
 @double.group("tapir vectors", points=1)
@@ -141,8 +160,7 @@ def make_course(root: Path, config: str | None = None, lesson: NotebookNode | No
     if config is None and lesson is None:
         shutil.copytree(_plain_course(), root, dirs_exist_ok=True)
     else:
-        own = (ROOT / "nbgrader_config.py").read_text()
-        _make(root, own if config is None else config, source() if lesson is None else lesson)
+        _make(root, CONFIG if config is None else config, source() if lesson is None else lesson)
     return open_course(root)
 
 
@@ -151,15 +169,13 @@ def _plain_course() -> Path:
     """The course as most tests want it, made once by each process that asks: no one may change it."""
     folder = Path(mkdtemp(prefix="tiny-course-"))
     atexit.register(shutil.rmtree, folder)
-    _make(folder, (ROOT / "nbgrader_config.py").read_text(), source())
+    _make(folder, CONFIG, source())
     return folder
 
 
 def _make(root: Path, config: str, lesson: NotebookNode) -> None:
     (root / "source" / FOLDER).mkdir(parents=True)
-    # The canonical form gives every cell an id.
-    text = canonical(lesson) if has_cell_ids(lesson) else nbformat.writes(lesson)
-    (root / "source" / FOLDER / "tiny.ipynb").write_text(text)
+    (root / "source" / FOLDER / "tiny.ipynb").write_text(nbformat.writes(lesson))
     (root / "checks").mkdir()
     (root / "checks" / "tiny.py").write_text(CHECKS)
     (root / "nbgrader_config.py").write_text(config)
@@ -176,8 +192,16 @@ def release() -> NotebookNode:
 @cache
 def _forms() -> tuple[NotebookNode, dict[str, str]]:
     """The release, and every cell's text in the solution."""
-    config = read_config(ROOT)
+    config = settings()
     return released(source(), config), {cell.id: cell.source for cell in solved(source(), config).cells}
+
+
+@cache
+def settings() -> Config:
+    """Return the course's configuration, as nbgrader reads it."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "nbgrader_config.py").write_text(CONFIG)
+        return read_config(Path(folder))
 
 
 def answered(**answers: str) -> NotebookNode:

@@ -15,10 +15,10 @@ from nbgrader_command import run, run_program
 from old_course import code
 from tiny_course import (
     CHECKS,
+    CONFIG,
     FOLDER,
     FULL,
     JUDGED,
-    ROOT,
     GradedClass,
     after,
     answered,
@@ -72,7 +72,7 @@ def tiny_assignment(root: Path, lesson: nbformat.NotebookNode, despite: bool = F
     (root / "checks").mkdir(exist_ok=True)
     (root / "checks" / "tiny.py").write_text(CHECKS)
     setting = f"c.RunAndJudge.grade_despite_failing_cells = {despite}\n"
-    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text() + setting)
+    (root / "nbgrader_config.py").write_text(CONFIG + setting)
     solution = root / "solutions" / FOLDER / "tiny.ipynb"  # of the lesson with ids, whatever the source has
     solution.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(solved(source(), read_config(root)), solution)

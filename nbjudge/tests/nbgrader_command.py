@@ -20,8 +20,6 @@ ALREADY_IMPORTED = [
     "nbjudge.batch",  # the first, because it skips jsonschema's slow grammar
     "nbgrader.apps.nbgraderapp",
     "nbjudge.nbgrader_hooks",
-    "sklearn",
-    "attention_lab.maintain.build",
 ]
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(ALREADY_IMPORTED)

@@ -7,15 +7,14 @@ import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
-from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
+from tiny_course import FULL, JUDGED, after, answered, cell_of, release, settings, source, without
 
 from nbjudge.cell_metadata import is_added, is_left_out, recorded_remarks
 from nbjudge.course.assignment_forms import grading_template
-from nbjudge.course.configuration import read_config
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 
-FORM = grading_template(source(), read_config(ROOT), JUDGED)
+FORM = grading_template(source(), settings(), JUDGED)
 
 
 def submitted(work: NotebookNode) -> list[SubmittedCell]:
@@ -144,7 +143,7 @@ def old_form(*given: str) -> NotebookNode:
     lesson.nbformat_minor = 2
     for cell in lesson.cells:
         del cell["id"]
-    return grading_template(lesson, read_config(ROOT), JUDGED)
+    return grading_template(lesson, settings(), JUDGED)
 
 
 def old_work(form: NotebookNode) -> NotebookNode:
@@ -182,7 +181,7 @@ def test_metadata_and_ids_tell_nothing_of_origin():
     assert [cell.source for cell in merged.cells if is_added(cell)] == ["mine"]
     lesson = source()
     cell_of(lesson, "shown").id = "own-1-1"
-    merged = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), submitted(answered()))
+    merged = merge_submission(grading_template(lesson, settings(), JUDGED), submitted(answered()))
     assert not any(is_added(cell) for cell in merged.cells)
 
 
@@ -393,7 +392,7 @@ def test_training_run_is_left_out_edited_or_not():
     training = new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), edited)
+    work = merge_submission(grading_template(lesson, settings(), JUDGED), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
 
@@ -406,7 +405,7 @@ def test_cells_marked_as_nothing_need_no_id():
     training.metadata["tags"] = ["left-out-of-grading"]
     for cell in (prose, code, training):
         cell.metadata["nbgrader"] = dict(old)
-    form = grading_template(after(lesson, "setup", prose, code, training), read_config(ROOT), JUDGED)
+    form = grading_template(after(lesson, "setup", prose, code, training), settings(), JUDGED)
     merged = merge_submission(form, submitted(answered()))
     marks = [cell.metadata.nbgrader for cell in merged.cells if cell.source in ("Old.", "3", "4")]
     assert marks == [old] * 3

@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 
 import psutil
-from tiny_course import ROOT
+from shared_hooks import REPOSITORY
 
 # The accounts' numbers: those of tests that run at the same time differ.
 FIRST_NUMBER, MOST = 20_000 + 8 * (os.getpid() % 5_000), 8
 PLACES = ("etc", "home", "root", "srv")
 # A clone in someone's home, and the Python that it uses, stay in sight.
-KEPT = sorted({ROOT.resolve(), Path(sys.base_prefix), Path(sys.prefix)})
+KEPT = sorted({REPOSITORY, Path(sys.base_prefix), Path(sys.prefix)})
 # Why there is no such machine here; nothing if there can be one.
 REFUSED = "" if os.geteuid() == 0 and shutil.which("unshare") else "other accounts are root's to become"
 

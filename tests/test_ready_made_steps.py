@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning"),
 ]
-COURSE = open_course(Path(__file__).parents[2])
+COURSE = open_course(Path(__file__).parents[1])
 STEPS = (SOFTMAX, FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS)
 WATCH = merge_watched_calls(step.watched_calls() for step in STEPS)
 ATTENTION, LAYER = "F.scaled_dot_product_attention", "nn.MultiheadAttention"
