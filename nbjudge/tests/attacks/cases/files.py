@@ -149,7 +149,6 @@ class ShadowedModules(Attack):
     """Lays modules named like torch, json, numpy and the grader beside its notebook."""
 
     files = {f"{name}.py": FAKE_MODULE for name in NAMES} | {
-        "attention_lab/__init__.py": FAKE_MODULE,
         "nbjudge/src/nbjudge/__init__.py": FAKE_MODULE,
         "torch/__init__.py": FAKE_MODULE,
         "numpy/__init__.py": FAKE_MODULE,

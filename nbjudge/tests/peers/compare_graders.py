@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).parent / "grade_course.py"
 STOCK = "c = get_config()\n"
 OURS = f"{STOCK}from nbjudge import configure\n\nconfigure(c)\n"

@@ -104,7 +104,7 @@ class ImportHook(Attack):
 import importlib.abc, importlib.machinery, sys, types
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path, target=None):
-        if name.startswith(("attention_lab", "nbjudge", "nbgrader", "checks")):
+        if name.startswith(("nbjudge", "nbgrader", "checks")):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
     def create_module(self, spec):
         module = types.ModuleType(spec.name)
@@ -113,7 +113,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         print("imported by my own finder:", module.__name__)
 sys.meta_path.insert(0, Finder())
-for name in [name for name in sys.modules if name.startswith(("attention_lab", "nbjudge", "nbgrader"))]:
+for name in [name for name in sys.modules if name.startswith(("nbjudge", "nbgrader"))]:
     del sys.modules[name]
 from nbjudge import check
 def double(x):

@@ -44,7 +44,7 @@ class StartupFiles(Attack):
     proof = r"tried \d+ folders; wrote \[\]"
     double = """
 import os, site, sys
-import attention_lab
+import nbjudge
 start = "print('started by another'); import builtins; builtins.of_another = True\\n"
 home, written = os.path.expanduser("~"), []
 for name, text in {
@@ -59,7 +59,7 @@ for name, text in {
     os.makedirs(os.path.dirname(path), exist_ok=True)
     open(path, "a").write(text)
 folders = [*sys.path, *site.getsitepackages(), site.getusersitepackages(), sys.prefix, sys.prefix + "/bin"]
-folders += [os.path.dirname(module.__file__) for module in (os, torch, attention_lab)]
+folders += [os.path.dirname(module.__file__) for module in (os, torch, nbjudge)]
 for folder in filter(os.path.isabs, folders):
     for name in ("sitecustomize.py", "usercustomize.py", "another.pth", "ipykernel_launcher.py", "torch.py"):
         try:
@@ -75,8 +75,8 @@ except OSError:
     pass
 # On the way to a package that is in /tmp, the folders are the kernel's own as /tmp is.
 own = {folder for folder in written if folder.startswith(home)}
-if attention_lab.__file__.startswith("/tmp/"):
-    own.add(os.path.dirname(os.path.dirname(attention_lab.__file__)))
+if nbjudge.__file__.startswith("/tmp/"):
+    own.add(os.path.dirname(os.path.dirname(nbjudge.__file__)))
 print("tried", len(folders), "folders; wrote", [folder for folder in written if folder not in own])
 def double(x):
     return x

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from compare_graders import ROOT, STOCK, Graded, run_both
+from compare_graders import OURS, STOCK, Graded, run_both
 
 Once = Callable[[str, Callable[[Path], None]], Path]
-OUR_COURSE = {"stock": STOCK, "ours": (ROOT / "nbgrader_config.py").read_text()}
+OUR_COURSE = {"stock": STOCK, "ours": OURS}
 
 
 @pytest.fixture(scope="session")

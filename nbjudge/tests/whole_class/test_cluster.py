@@ -13,10 +13,10 @@ from cluster_lab import PROGRAMS, Lab, lab, running, sandboxes_below, skip_witho
 from small_class import in_gradebook, notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
-from attention_lab.errors import CourseError
 from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.worker_process import pack_assignment
 from nbjudge.course.course import open_course
+from nbjudge.errors import CourseError
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]
 

@@ -17,11 +17,11 @@ from rich.console import Console
 from small_class import DUE
 from tiny_course import succeed
 
-from attention_lab.errors import CourseError
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.course.course import Course
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
+from nbjudge.errors import CourseError
 from nbjudge.submission.folder import read_handed_in
 
 LESSON = "01_tiny"
@@ -151,7 +151,7 @@ def test_nothing_slow_is_imported_for_nothing(folders):
     grade(folders, "ada")
     code = (
         "import sys\n"
-        "from attention_lab.cli import app\n"
+        "from nbjudge.cli import app\n"
         f"app(['grade', '{LESSON}'], standalone_mode=False)\n"
         "assert not {'torch', 'nbgrader', 'nbformat', 'numpy', 'distributed'} & set(sys.modules)\n"
     )

@@ -15,8 +15,8 @@ from typing import Any
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from tiny_course import (
+    CONFIG,
     FOLDER,
-    ROOT,
     answered,
     hand_in,
     make_course,
@@ -39,8 +39,7 @@ def make_class(root: Path) -> None:
     """A course with a written question, and ten students who have handed it in."""
     lesson = source()
     lesson.cells.insert(-1, written_question())
-    config = (ROOT / "nbgrader_config.py").read_text() + LATE
-    make_course(root, config, lesson)
+    make_course(root, CONFIG + LATE, lesson)
     (root / ".grading-key").write_text("5" * 64)  # the same inputs in every copy
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
         gradebook.update_or_create_assignment(FOLDER, duedate=DUE)
@@ -66,9 +65,9 @@ def with_reasons(notebook: NotebookNode, text: str | None = "Because <b>of</b> t
     return notebook
 
 
-def attention_lab(root: Path, *arguments: str, wait: bool = True) -> Any:
+def nbjudge(root: Path, *arguments: str, wait: bool = True) -> Any:
     """Run the command in a course: finished, with its words in `stdout`, or just begun."""
-    line = [str(Path(sys.executable).parent / "attention-lab"), *arguments]
+    line = [str(Path(sys.executable).parent / "nbjudge"), *arguments]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     # nbgrader calls alembic by its name; it is installed beside the interpreter.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -13,11 +13,11 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from small_class import attention_lab
+from small_class import nbjudge
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
-from attention_lab.errors import CourseError
 from nbjudge.batch.grade_command import exclusive_run
+from nbjudge.errors import CourseError
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import read_record
 
@@ -77,7 +77,7 @@ def soon_gone(processes: list[psutil.Process]) -> bool:
 
 
 def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
-    run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+    run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
     wait_for_the_first_grade(course, run)
     family = psutil.Process(run.pid).children(recursive=True)
     run.send_signal(signal.SIGINT)
@@ -90,7 +90,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     # nbgrader takes back what it had begun.
     assert len(list((course / "autograded").glob("*/*/*.ipynb"))) == len(done) >= 1
 
-    second_run = attention_lab(course, "grade", FOLDER, "--workers", "1")
+    second_run = nbjudge(course, "grade", FOLDER, "--workers", "1")
     assert second_run.returncode == 0, second_run.stdout
     assert f"{len(CLASS) - len(done)} graded" in second_run.stdout
     assert f"{len(done)} unchanged" in second_run.stdout
@@ -102,20 +102,20 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
 def test_killed_coordinator_takes_its_workers_along(course):
     for _ in range(2):
         before = len(graded_files(course))
-        run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+        run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
         while run.poll() is None and len(graded_files(course)) == before:
             time.sleep(0.05)
         family = psutil.Process(run.pid).children(recursive=True)
         run.kill()
         run.communicate()
         assert soon_gone(family)
-    last = attention_lab(course, "grade", FOLDER, "--workers", "1")
+    last = nbjudge(course, "grade", FOLDER, "--workers", "1")
     assert last.returncode == 0, last.stdout
     assert points(course) == EXPECTED
 
 
 def test_a_worker_that_is_killed_costs_no_one_anything(course):
-    run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+    run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
     wait_for_the_first_grade(course, run)
     a_worker_of(run).kill()
     output, _ = run.communicate(timeout=300)
@@ -125,7 +125,7 @@ def test_a_worker_that_is_killed_costs_no_one_anything(course):
 
 def test_two_runs_at_a_time_are_one_too_many(course):
     with exclusive_run(course):
-        run = attention_lab(course, "grade", FOLDER)
+        run = nbjudge(course, "grade", FOLDER)
     assert run.returncode == 1
     assert f"grading this class already (process {os.getpid()})" in " ".join(run.stdout.split())
     with pytest.raises(CourseError, match="cannot be written to"), exclusive_run(course / "nowhere"):

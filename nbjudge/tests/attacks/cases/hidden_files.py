@@ -14,7 +14,7 @@ class ReadsSolutions(Attack):
 import os, sys, time
 seen, names, opened = set(), set(), 0
 {finder(*SECRETS)}
-ours = os.path.dirname(os.path.dirname(__import__("attention_lab").__file__))
+ours = os.path.dirname(os.path.dirname(__import__("nbjudge").__file__))
 library = ("/usr", "/proc", "/dev", "/lib", "/lib64", "/bin", "/sbin", sys.prefix, sys.base_prefix)
 wanted = {{"checks", "solutions", "source", "submitted", "autograded", "gradebook.db", ".grading-key"}}
 ends = time.monotonic() + 3

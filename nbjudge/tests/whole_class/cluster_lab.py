@@ -88,7 +88,7 @@ class Lab:
         return self.start(*shell, *worker, **settings)
 
     def grade(self, course: Path, *options: str) -> Program:
-        command = (f"{PROGRAMS}/attention-lab", "grade", FOLDER, "--scheduler", self.scheduler, *options)
+        command = (f"{PROGRAMS}/nbjudge", "grade", FOLDER, "--scheduler", self.scheduler, *options)
         return self.start(*command, cwd=course)
 
     def who_graded(self) -> Counter[str]:

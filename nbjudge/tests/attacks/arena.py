@@ -41,7 +41,7 @@ PATIENCE = 1 if os.environ.get("EVERY_SEED") else 12
 # Words that are in the checks, in a comment of their own code, in the solutions, in the grader's
 # environment and in the name of the course's folder: no attack may come to show one of them.
 SECRETS = ("tapir", "quagga", "kinkajou", "okapi", "wombat", "numbat")
-VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
+VARIABLE = ("NBJUDGE_PARENT", "wombat")
 PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"
 THROUGH = """
     code = "# kinkajou: no student is to read this\\ndef made(answer):\\n    return answer"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 from postgresql_server import postgresql, programs
-from small_class import DUE, attention_lab, in_gradebook, notebooks
+from small_class import DUE, in_gradebook, nbjudge, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
-from attention_lab.maintain.build import is_registered
-from nbjudge.course.course import open_course
+from nbjudge.course.folders import read_folders
+from nbjudge.course.gradebook import not_generated_reason
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -30,14 +30,13 @@ def test_grades_and_commands_are_those_of_sqlite(copy_of_class, graded_one_by_on
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.db_url = {url!r}\n")
     (root / "gradebook.db").unlink()
-    lesson = open_course(root).assignments[NAME]
-    assert not is_registered(lesson.course, lesson)
+    assert not_generated_reason(read_folders(root), FOLDER)
     succeed(root, "generate_assignment", FOLDER, "--force")
-    assert is_registered(lesson.course, lesson)
+    assert not not_generated_reason(read_folders(root), FOLDER)
     with Gradebook(url) as gradebook:
         gradebook.update_or_create_assignment(FOLDER, duedate=DUE)
 
-    run = attention_lab(root, "grade", FOLDER, "--workers", "2")
+    run = nbjudge(root, "grade", FOLDER, "--workers", "2")
     assert run.returncode == 0, run.stdout
     expected = in_gradebook(graded_one_by_one)
     flags = {cell[2] for about in expected.values() for cell in about.values() if isinstance(cell, tuple)}

@@ -1,4 +1,4 @@
-"""`attention-lab report` says what gradebook and graded notebooks hold, and names no one to the class."""
+"""`nbjudge report` says what gradebook and graded notebooks hold, and names no one to the class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, RENAMED, TAG, UNGRADED, opened
 from tiny_course import FOLDER, NAME
 
-from attention_lab.errors import CourseError
+from nbjudge.errors import CourseError
 from nbjudge.grading.solution import SOLUTIONS_FILE
 
 pytestmark = pytest.mark.integration

@@ -86,7 +86,7 @@ def test_the_files_beside_a_notebook_are_the_same_whatever_order_they_are_found_
     assert all(len(os.fsencode(name)) <= 1000 for name in files)
 
 
-@pytest.fixture(scope="session", params=["nbgrader autograde", "attention-lab grade"])
+@pytest.fixture(scope="session", params=["nbgrader autograde", "nbjudge grade"])
 def graded(request, once) -> tuple[GradedClass, int, str]:
     """The class, graded in one way: what is left of it, the exit status and all words."""
     command = str(request.param).split()
@@ -95,7 +95,7 @@ def graded(request, once) -> tuple[GradedClass, int, str]:
         root = folder / "course"
         make_course(root)
         hand_in_everything(root)
-        run = nbgrader(root, "autograde", FOLDER) if command[0] == "nbgrader" else attention_lab(root)
+        run = nbgrader(root, "autograde", FOLDER) if command[0] == "nbgrader" else nbjudge_grade(root)
         (folder / "status").write_text(str(run.returncode))
         (folder / "words").write_text(run.stdout + run.stderr)
 
@@ -107,8 +107,8 @@ def graded(request, once) -> tuple[GradedClass, int, str]:
     )
 
 
-def attention_lab(root: Path) -> subprocess.CompletedProcess[str]:
-    line = [str(Path(sys.executable).parent / "attention-lab"), "grade", FOLDER]
+def nbjudge_grade(root: Path) -> subprocess.CompletedProcess[str]:
+    line = [str(Path(sys.executable).parent / "nbjudge"), "grade", FOLDER]
     run = subprocess.run(line, cwd=root, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
     log = (root / "nbgrader.log").read_text()
     return subprocess.CompletedProcess(line, run.returncode, run.stdout, run.stderr + log)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 from reported_class import BROKEN, TAG
 from tiny_course import FOLDER
+
+Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
+sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 
 pytestmark = pytest.mark.integration
 

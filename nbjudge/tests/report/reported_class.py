@@ -40,4 +40,4 @@ def make_class(root: Path) -> None:
 
 
 def opened(root: Path) -> Gradebook:
-    return Gradebook(f"sqlite:///{root / 'gradebook.db'}", "attention-lab")
+    return Gradebook(f"sqlite:///{root / 'gradebook.db'}", "tiny")

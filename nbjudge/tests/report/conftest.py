@@ -7,7 +7,7 @@ import pytest
 from reported_class import make_class
 from typer.testing import CliRunner
 
-from attention_lab.cli import app
+from nbjudge.cli import app
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def class_copy(graded_class, tmp_path) -> Path:
 
 @pytest.fixture
 def report(monkeypatch):
-    """Runs `attention-lab report` in a folder; returns what it ended with."""
+    """Runs `nbjudge report` in a folder; returns what it ended with."""
 
     def run(folder: Path, *arguments: object):
         monkeypatch.chdir(folder)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 # What an attack leaves where it manages to write, or to go on running, outside its sandbox. Tests in
 # other processes look for marks of their own.
-MARK = f"attention-lab-attack-{os.getpid()}"
+MARK = f"nbjudge-attack-{os.getpid()}"
 # For attacks that hang: how little patience shows as much as how much. One whose proof is in what
 # comes after leaves the whole notebook its time.
 IMPATIENT = {"cell_seconds": 1, "answer_seconds": 0.5}

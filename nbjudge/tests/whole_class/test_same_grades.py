@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from small_class import assert_same, attention_lab, recorded
+from small_class import assert_same, nbjudge, recorded
 from tiny_course import FOLDER
 
 from nbjudge.batch.changed_submissions import make_plan
@@ -25,7 +25,7 @@ def one_by_one(graded_one_by_one):
 
 
 def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
-    run = attention_lab(copy_of_class, "grade", FOLDER, "--workers", "2")
+    run = nbjudge(copy_of_class, "grade", FOLDER, "--workers", "2")
     assert run.returncode == 0, run.stdout
     assert "11 graded" in run.stdout
     found = recorded(copy_of_class)
