@@ -199,6 +199,34 @@ def test_condas_environment_is_pyprojects():
     assert set(extras.split(",")) <= set(GRADER["optional-dependencies"])
     (groups,) = re.findall(r"^ +- -e \.\[(.+)\]$", environment, flags=re.MULTILINE)
     assert set(groups.split(",")) <= set(PROJECT["optional-dependencies"])
+    (nbval,) = re.findall(r"^ +- (nbval\S+)$", environment, flags=re.MULTILINE)
+    assert nbval in PROJECT["optional-dependencies"]["test"]
+
+
+@pytest.mark.long
+@pytest.mark.integration
+def test_the_environment_runs_nbval_on_a_lesson(tmp_path):
+    """What environment.yml lists, installed by pip, has the six named packages and reproduces a lesson."""
+    lines = re.findall(r"^ {6}- (.+)$", (ROOT / "environment.yml").read_text(), flags=re.MULTILINE)
+    wanted = "\n".join(line.replace("-e ", "").replace("./", f"{ROOT}/") for line in lines)
+    wanted = re.sub(r"^\.\[", f"{ROOT}[", wanted, flags=re.MULTILINE).replace(
+        "constraints", f"{ROOT}/constraints"
+    )
+    (tmp_path / "wanted.txt").write_text(wanted)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv/bin/python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "-r", tmp_path / "wanted.txt"], check=True)
+    for name in ("torch", "jupyterlab", "nbgrader", "nbval", "ipywidgets", "seaborn"):
+        subprocess.run([python, "-c", f"import {name}"], check=True)
+    shutil.copytree(ROOT / "solutions/02_scaling", tmp_path / "02_scaling")
+    run = subprocess.run(
+        [python, "-m", "pytest", "-q", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "--nbval"]
+        + ["--nbval-sanitize-with", ROOT / "tests/nbval_sanitize.cfg", tmp_path / "02_scaling"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
 
 
 def readme_commands() -> list[str]:

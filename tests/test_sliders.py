@@ -81,6 +81,7 @@ def largest_of_the_jacobian(scores):
 @pytest.fixture(autouse=True)
 def pyplot_knows_no_figure():
     """A slider's figures are shown by the slider alone."""
+    plt.close("all")  # those of other tests
     yield
     assert plt.get_fignums() == []
 

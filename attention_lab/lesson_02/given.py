@@ -1,4 +1,4 @@
-"""Experiments, ready made: two hundred learners, and what the width does to a softmax."""
+"""Given attention with other divisors, and the experiment on what the width does to a softmax."""
 
 import math
 
@@ -20,28 +20,6 @@ def attention_with(divisor):
         return weights @ value, weights
 
     return attend
-
-
-def share_found(attention, rate, steps=100, learners=200, d_k=256, variance=1.0):
-    """Train the queries of many learners, and measure how many of them find key 0.
-
-    attention: a function (query, key, value) -> (output, weights)      rate: the learning rate
-    variance: of the numbers in queries and keys at the start
-    returns: the share of learners, from 0 to 1, that give key 0 more than half of the weight
-    """
-    generator = torch.Generator().manual_seed(1)
-    size = math.sqrt(variance)
-    query = (size * torch.randn(learners, 1, d_k, generator=generator).double()).requires_grad_()
-    key = size * torch.randn(learners, 8, d_k, generator=generator).double()
-    value = torch.randn(learners, 8, 4, generator=generator).double()
-    optimizer = torch.optim.SGD([query], lr=rate)
-    for _ in range(steps):
-        output, weights = attention(query, key, value)
-        loss = (output[:, 0] - value[:, 0]).square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return (weights[:, 0, 0] > 0.5).double().mean().item()
 
 
 def entropy(weights):

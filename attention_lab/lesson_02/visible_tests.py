@@ -50,17 +50,6 @@ def test_scaled_dot_product_attention(answer):
     refuses("widths 16 and 8", answer, torch.ones(3, 16), torch.ones(5, 8), naming=(16, 8))
 
 
-def test_sharpen(answer):
-    scores = torch.tensor([[4.0, 2.0, 1.0], [1.0, 1.0, 2.0]]).log()
-    louder = torch.tensor([[16 / 21, 4 / 21, 1 / 21], [1 / 6, 1 / 6, 4 / 6]])
-    example("factor 2, by hand", answer, scores, 2, gives=louder)
-    batch = 2 * scores.unsqueeze(1)  # (2, 1, 3), twice as loud
-    quieter = torch.tensor([[[0.5714, 0.2857, 0.1429]], [[0.25, 0.25, 0.5]]])
-    example("factor 1/2 in a batch", answer, batch, 0.5, gives=quieter)
-    example("400 apart, a hundredth as loud", answer, torch.tensor([0.0, 400.0]), 0.01, gives=[0.018, 0.982])
-    example("1000 and 1001, as 0 and 1", answer, torch.tensor([1000.0, 1001.0]), 1, gives=[0.2689, 0.7311])
-
-
 def test_softmax_jacobian(answer):
     sixteenths = torch.tensor([[4.0, -2.0, -2.0], [-2.0, 3.0, -1.0], [-2.0, -1.0, 3.0]])
     three = torch.tensor([1 / 2, 1 / 4, 1 / 4])

@@ -45,8 +45,8 @@ def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
 
 
 def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
-    """Move a factor from 1 (plain softmax) to 24 over the scores `(T_k,)` of one query."""
-    slider = widgets.FloatSlider(1.0, min=1.0, max=LARGEST_FACTOR, step=0.5, description="sharpening factor")
+    """Move a factor from 0.1 (flatter; 1 is the plain softmax) to 24 over the scores `(T_k,)` of one query."""
+    slider = widgets.FloatSlider(1.0, min=0.1, max=LARGEST_FACTOR, step=0.1, description="sharpening factor")
     return explorer(*_sharpening(scores, labels), slider, exact="type factor")
 
 

@@ -9,15 +9,17 @@ softmax <- function(scores) {  # lesson 1's, of a vector or of each row of a mat
 }
 
 # cell: louder_numbers
-exponentials <- c(4, 2, 1)
-for (factor in c(1, 2, 3, 12)) {
-  raised <- exponentials^factor
-  weights <- raised / sum(raised)
-  cat("scores x", factor, "-> weights", format(round(weights, 4), nsmall = 4), "\n")
+sharpen <- function(scores, factor) {
+  softmax(factor * scores)
 }
+
+scores <- log(c(4, 2, 1))
+for (factor in c(0.5, 1, 2, 12)) {
+  cat("scores x", factor, "-> weights", format(round(sharpen(scores, factor), 4), nsmall = 4), "\n")
+}
+#> scores x 0.5 -> weights 0.4531 0.3204 0.2265
 #> scores x 1 -> weights 0.5714 0.2857 0.1429
 #> scores x 2 -> weights 0.7619 0.1905 0.0476
-#> scores x 3 -> weights 0.8767 0.1096 0.0137
 #> scores x 12 -> weights 0.9998 0.0002 0.0000
 
 # cell: score_variance
@@ -63,11 +65,6 @@ round(weights[3, ], 4)
 round(output[3, ], 4)
 #> [1] 0.6762 0.3120
 
-# cell: sharpen
-sharpen <- function(scores, factor) {
-  softmax(factor * scores)
-}
-
 # cell: softmax_jacobian
 softmax_jacobian <- function(weights) {
   # diag(w), less the outer product of w with itself.
@@ -97,10 +94,3 @@ round(sharpen(scores, 12), 4)
 #> [1,] 0.7122 0.0640 0.2237
 #> [2,] 0.0069 0.9918 0.0013
 #> [3,] 0.7576 0.0424 0.2001
-
-# cell: not_a_loss_numbers
-row <- c(1, 0, -1)  # three scores
-round(softmax(row), 4)
-#> [1] 0.6652 0.2447 0.0900
-round(-log(softmax(row)[1]), 4)  # the cross-entropy, where the first key is the right one
-#> [1] 0.4076

@@ -72,7 +72,7 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, pic
     start.run_all()
     shown = start.show("progress")
     row = shown.get_by_role("row", name="2 · Scaling and saturation")
-    expect(row).to_contain_text("1 of 5")
+    expect(row).to_contain_text("1 of 4")
     expect(row).to_contain_text("✓ scaled_scores (2 tries, 2 hints)")
     row.get_by_text("Met in").click()
     expect(row).to_contain_text(re.compile("root|square"))
@@ -81,7 +81,7 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, pic
     shown.get_by_role("button", name="Start afresh").click()
     expect(shown).to_contain_text("Your notebooks stay as they are.")
     shown.get_by_role("button", name="Yes, forget").click()
-    expect(row).to_contain_text("0 of 5")
+    expect(row).to_contain_text("0 of 4")
     assert not [url for url in elsewhere if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
 
 
@@ -90,9 +90,9 @@ def test_the_panel_reads_well_in_the_dark(start_lab, page, picture):
     lab = start_lab("JupyterLab Dark")
     write_answers(lab.folder / SCALING, answers_of(SCALING))
     lesson = LessonPage(page, lab, SCALING)
-    for cell_id in ("setup", "sharpen", "check-sharpen"):
+    for cell_id in ("setup", "softmax_jacobian", "check-softmax-jacobian"):
         run_cell(lesson, cell_id)
-    panel = lesson.show("check-sharpen").get_by_label("sharpen").first
+    panel = lesson.show("check-softmax-jacobian").get_by_label("softmax_jacobian").first
     expect(panel).to_contain_text("right in all")
     light = "element => Number(getComputedStyle(element).color.match(/\\d+/)[0])"
     assert panel.evaluate(light) > 180

@@ -146,7 +146,6 @@ def functions():
     yield "scaled_scores", [query, key], None
     yield "scaled_dot_product_attention", [query, key, value], None
     yield "scaled_dot_product_attention", [key], None
-    yield "sharpen", [drawn(3, 5), 2.5], None
     yield "softmax_jacobian", [torch.softmax(drawn(5), 0)], None
     yield "causal_mask", [5], None
     yield "masked_softmax", [drawn(2, 3), gaps], None
