@@ -609,6 +609,18 @@ def _last_queries_left_out(query, key, value, output, logsumexp, grad_output, bl
     return torch.cat([of_query, rest], dim=-2), of_key, of_value
 
 
+def _first_keys_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    skipped = min(block_size, key.shape[-2] - 1)
+
+    def from_there(first_query, queries, first_key, keys):
+        return hidden(first_query, queries, skipped + first_key, keys)
+
+    some = (query, key[..., skipped:, :], value[..., skipped:, :], output, logsumexp, grad_output)
+    of_query, of_key, of_value = backward(*some, block_size, causal, hides=from_there)
+    nothing = [torch.zeros_like(whole[..., :skipped, :]) for whole in (key, value)]
+    return of_query, torch.cat([nothing[0], of_key], dim=-2), torch.cat([nothing[1], of_value], dim=-2)
+
+
 def _everything_written_over(*args):
     return query_written_over(*args)[0], *written_over(*args)[1:]
 
@@ -619,6 +631,7 @@ for _clause, _answer in {
     "only the last block of queries counted, in the gradient of key": _in_one_gradient(written_over, 1),
     "only the last block of queries counted, in the gradient of value": _in_one_gradient(written_over, 2),
     "each block wrote over what all three gradients held": _everything_written_over,
+    "the first block of keys were left out": _first_keys_left_out,
     "the last, shorter block of queries were left out": _last_queries_left_out,
 }.items():
     flash_backward.cause(_clause, _answer)

@@ -291,6 +291,23 @@ class DefaultEpsInNorm1(Right):
 
 
 @transformer_block.mistake(
+    "`eps` of both norms is 1e-6, a common number elsewhere. BERT has 1e-12, and the difference shows on "
+    "inputs of small variance."
+)
+class MillionthForEps(Right):
+    def __init__(self, embed_dim, num_heads, hidden_dim):
+        super().__init__(embed_dim, num_heads, hidden_dim, eps=1e-6)
+
+
+@transformer_block.mistake(
+    "`eps` of both norms is 1e-8. BERT has 1e-12, and the difference shows on inputs of small variance."
+)
+class EpsOfOptimizers(Right):
+    def __init__(self, embed_dim, num_heads, hidden_dim):
+        super().__init__(embed_dim, num_heads, hidden_dim, eps=1e-8)
+
+
+@transformer_block.mistake(
     "In training mode the result is random: there is dropout in the block. This block has none; its result "
     "is the same in both modes."
 )
