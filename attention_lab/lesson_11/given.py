@@ -35,9 +35,9 @@ def attention_in_blocks(query, key, value, block_size=128):
     return torch.cat(outputs, dim=-2)
 
 
-def megabytes(function, *inputs):
+def megabytes(function, *inputs, **options):
     """Return the most memory that torch holds at once while the function runs."""
-    return peak_bytes(function, *inputs) / 1e6
+    return peak_bytes(function, *inputs, **options) / 1e6
 
 
 def milliseconds(function, *inputs, runs=2):
@@ -50,28 +50,8 @@ def milliseconds(function, *inputs, runs=2):
     return 1000 * min(taken)
 
 
-@torch.no_grad()
-def measure(ways, lengths):
-    """Measure memory and time of several attention functions, and how far their outputs differ.
-
-    ways: name -> function of query, key, value      lengths: of the texts
-    returns: two dicts, name -> list of megabytes or milliseconds, and the largest difference
-    """
-    torch.manual_seed(42)
-    memory, times, difference = {name: [] for name in ways}, {name: [] for name in ways}, 0.0
-    for length in lengths:
-        inputs = torch.randn(3, 1, 1, length, 64)  # query, key, value (B, H, T, D)
-        outputs = []
-        for name, way in ways.items():
-            memory[name].append(megabytes(way, *inputs))
-            times[name].append(milliseconds(way, *inputs))
-            outputs.append(way(*inputs))
-        difference = max(difference, *((output - outputs[0]).abs().max().item() for output in outputs))
-    return memory, times, difference
-
-
 def draw_race(lengths, memory, times):
-    """Draw what `measure` returned over the lengths of the texts, a panel each, with logarithmic axes."""
+    """Draw megabytes and milliseconds, a list per way, over the lengths: two panels, logarithmic axes."""
     _, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
     curves(lengths, memory, x_label="tokens", y_label="MB held at once", log_x=True, log_y=True, ax=left)
     curves(lengths, times, x_label="tokens", y_label="milliseconds", log_x=True, log_y=True, ax=right)
