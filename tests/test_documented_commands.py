@@ -32,11 +32,11 @@ ELSEWHERE = {
     "attention-lab new-exercise": "tests/test_skeletons.py",
     "attention-lab build 14_more": "tests/test_skeletons.py",  # its module is in the course's own package
     "attention-lab try doubled": "tests/test_skeletons.py",
-    "attention-lab grade 02_scaling --scheduler": "tests/whole_class/test_cluster.py",
-    "attention-lab report 01_dot_product --compare": "tests/report/test_earlier_classes.py",
-    "attention-lab regrade": "tests/regrade/test_regrade.py",
+    "attention-lab grade 02_scaling --scheduler": "nbjudge/tests/whole_class/test_cluster.py",
+    "attention-lab report 01_dot_product --compare": "nbjudge/tests/report/test_earlier_classes.py",
+    "attention-lab regrade": "nbjudge/tests/regrade/test_regrade.py",
     "jupyter": "tests/browser/test_formgrader.py",
-    "dask": "tests/whole_class/test_cluster.py",
+    "dask": "nbjudge/tests/whole_class/test_cluster.py",
     "apt-get": "nbjudge/tests/sandbox/test_bubblewrap.py",
 }
 # Starts processes of its own, as they are: the other commands of Python's are forked.

@@ -31,7 +31,7 @@ VALUES = torch.tensor([1.0, -1.0, 2.0, 0.5, 4.0, -2.0, 3.0])
 TEXT = ["the", "cat", "sat", "on", "the", "mat"]
 # Each slider, its range, and the place where it opens.
 SLIDERS = {
-    "sharpening": (lambda: sharpening_slider(SCORES, labels=TOKENS), (1, 24), 1),
+    "sharpening": (lambda: sharpening_slider(SCORES, labels=TOKENS), (0.1, 24), 1),
     "width": (width_slider, (1, 512), 64),
     "mask": (lambda: mask_stepper(CAUSAL, tokens=TOKENS), (0, 3), 0),
     "query": (lambda: query_slider(KEYS, names=NAMES), (-175, 180), 25),

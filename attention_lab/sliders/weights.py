@@ -45,7 +45,7 @@ def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
 
 
 def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
-    """Move a factor from 0.1 (flatter; 1 is the plain softmax) to 24 over the scores `(T_k,)` of one query."""
+    """Move a factor from 0.1 to 24, where 1 is the plain softmax, over the scores `(T_k,)` of one query."""
     slider = widgets.FloatSlider(1.0, min=0.1, max=LARGEST_FACTOR, step=0.1, description="sharpening factor")
     return explorer(*_sharpening(scores, labels), slider, exact="type factor")
 
