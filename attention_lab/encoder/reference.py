@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import nn
 
@@ -57,9 +59,11 @@ def _block(encoder: Encoder, layer: int) -> ReferenceBlock:
 
 
 @torch.no_grad()
-def reference_embed(texts: list[str], encoder: Encoder) -> torch.Tensor:
+def reference_embed(
+    texts: list[str], encoder: Encoder, blocks: Sequence[nn.Module] | None = None
+) -> torch.Tensor:
     """A vector of length 1 for each text, (B, E), one text at a time and so without any padding."""
-    blocks = reference_blocks(encoder)
+    blocks = reference_blocks(encoder) if blocks is None else blocks
     rows = []
     for text in texts:
         x = encoder.embeddings(torch.tensor([_ids(encoder, text)]))
