@@ -93,7 +93,7 @@ MODULES = ("shown_helpers.plots", "shown_helpers.marking", "nbjudge.tutor.tutor"
 
 @pytest.fixture
 def helpers(tmp_path, monkeypatch) -> Path:
-    """A course's package: one of its modules is exposed in the tests; the fork server starts anew."""
+    """A course's package: one of its modules is exposed in the tests; the fork server starts again."""
     package = tmp_path / "course" / "shown_helpers"
     package.mkdir(parents=True)
     for name in ("__init__", "plots", "marking"):

@@ -73,7 +73,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
 
 
 def _quoted(given: str) -> str:
-    """Quote the name of an argument, and leave the words behind it: “a `mask` of 3 axes”."""
+    """Quote the name of an argument, and leave the words behind it: “a `bias` of 3 axes”."""
     name, _, rest = given.partition(" ")
     return f"a `{name}` {rest}" if rest else f"`{name}`"
 
