@@ -22,16 +22,6 @@ for (factor in c(0.5, 1, 2, 12)) {
 #> scores x 2 -> weights 0.7619 0.1905 0.0476
 #> scores x 12 -> weights 0.9998 0.0002 0.0000
 
-# cell: score_variance
-# Seeded, but by R's own generator: near d_k as in Python, and not the same digits.
-score_variance <- function(d_k, samples = 10000, seed = 0) {
-  set.seed(seed)
-  query <- matrix(rnorm(samples * d_k), samples)  # samples x d_k
-  key <- matrix(rnorm(samples * d_k), samples)
-  # Row by row, the d_k products of each pair are added up to its score.
-  var(rowSums(query * key))
-}
-
 # cell: scaled_scores
 scaled_scores <- function(query, key) {
   query %*% t(key) / sqrt(ncol(query))  # T_q x d_k times d_k x T_k -> T_q x T_k
@@ -64,6 +54,16 @@ round(weights[3, ], 4)
 #> [1] 0.2773 0.2594 0.2700 0.1933
 round(output[3, ], 4)
 #> [1] 0.6762 0.3120
+
+# cell: score_variance
+# Seeded, but by R's own generator: near d_k as in Python, and not the same digits.
+score_variance <- function(d_k, samples = 10000, seed = 0) {
+  set.seed(seed)
+  query <- matrix(rnorm(samples * d_k), samples)  # samples x d_k
+  key <- matrix(rnorm(samples * d_k), samples)
+  # Row by row, the d_k products of each pair are added up to its score.
+  var(rowSums(query * key))
+}
 
 # cell: softmax_jacobian
 softmax_jacobian <- function(weights) {
