@@ -9,8 +9,8 @@ import threading
 
 import psutil
 import pytest
+from shared_hooks import REPOSITORY
 
-from attention_lab.tutor import course_folder
 from nbjudge.framing import to_frame
 from nbjudge.kernel import protocol
 from nbjudge.tutor import signatures
@@ -174,7 +174,7 @@ def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_i
 
 def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
     monkeypatch.delenv(location.ADDRESS, raising=False)
-    tutor = transport.start_tutor(course_folder(), "01_dot_product")
+    tutor = transport.start_tutor(REPOSITORY / "examples/statistics", "ps1")
     try:
         assert "no exercise 'x'" in says(tutor, "x")
         process = psutil.Process(tutor._process.pid)
