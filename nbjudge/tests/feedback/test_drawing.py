@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from feedback_pages import Seen
 from nbformat import v4
-from PIL import Image
-from playwright.sync_api import sync_playwright
 from test_page import code, half_right, judged, page, printed, text
 from test_students_page import ARGUMENTS, CHROMIUM
 
@@ -15,6 +13,8 @@ from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.feedback.prose import as_mathml
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
+Image = pytest.importorskip("PIL.Image")
+sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 FORGED = r"\text{ALL POINTS: 28 of 28}"
 # As they were handed in: here no grader has put anything between a backslash and its command.

@@ -2,7 +2,6 @@
 
 import pytest
 from feedback_pages import FETCHES, FRAME, SCRIPTS, Seen, page_file
-from playwright.sync_api import sync_playwright
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +55,7 @@ class Watched:
 
 @pytest.mark.browser
 def test_in_a_browser_nothing_runs_or_is_asked_for(feedback_class, tmp_path):
+    sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         caught = Watched(browser)  # the net has no hole: the same words as a page of their own do harm

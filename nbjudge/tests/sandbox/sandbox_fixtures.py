@@ -18,7 +18,14 @@ def start() -> Iterator[Start]:
 
 LOOK_AROUND = """
 import json, os, random, resource, socket
-import numpy, torch
+import numpy
+
+random_numbers = [random.random(), float(numpy.random.rand())]
+try:
+    import torch
+    random_numbers.append(float(torch.rand(1)))
+except ImportError:
+    pass
 
 def listing(place):
     return sorted(os.listdir(place))
@@ -38,7 +45,7 @@ print(json.dumps({
     "open": sorted({os.readlink(f"/proc/self/fd/{n}") for n in listing("/proc/self/fd")
                     if os.path.lexists(f"/proc/self/fd/{n}")}),
     "host": socket.gethostname(),
-    "random": [random.random(), float(numpy.random.rand()), float(torch.rand(1))],
+    "random": random_numbers,
 }))
 """
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import psycopg
 import pytest
+
+psycopg = pytest.importorskip("psycopg")
 
 PACKAGE = Path("/usr/lib/postgresql")  # Debian's; each version has a folder below it
 DATABASE = "postgres"
