@@ -246,6 +246,27 @@ print(open({str(a_course / "lib" / "a_course" / "solved.py")!r}).read())
     close_fork_server()
 
 
+def test_a_hidden_folder_cannot_be_written(a_course, start, tmp_path, monkeypatch):
+    """All kernels of a fork server share it: what one leaves there the next would find."""
+    exposed = [*exposed_paths(), a_course / "lib"]
+    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: exposed)
+    folder = a_course / "lib" / "a_course" / "answers"
+    leave = f"""
+import os
+print("before:", os.listdir({str(folder)!r}))
+try:
+    open({str(folder / "left.txt")!r}, "w").write("for my neighbour")
+except OSError as error:
+    print(error.strerror)
+"""
+    (tmp_path / "work").mkdir()
+    close_fork_server()
+    for _ in range(2):
+        with start(tmp_path / "work", exposed_modules=("a_course.plots",)) as kernel:
+            assert kernel.says(leave).splitlines() == ["before: []", "Read-only file system"]
+    close_fork_server()
+
+
 def test_of_an_installed_grader_only_the_learners_half_is_seen(monkeypatch):
     package = Path(bubblewrap.__file__).parents[1]
     hidden = set(bubblewrap.hidden_paths((), [package.parent]))

@@ -198,8 +198,10 @@ def _expose(place: Path) -> list[str]:
 
 
 def _hide(place: Path) -> list[str]:
-    """Put an empty folder or file in its place."""
-    return ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
+    """Put an empty folder or file in its place, read-only: all kernels of a fork server share it."""
+    if place.is_dir():
+        return ["--tmpfs", str(place), "--remount-ro", str(place)]
+    return ["--ro-bind", "/dev/null", str(place)]
 
 
 def module_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
