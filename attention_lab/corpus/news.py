@@ -33,7 +33,7 @@ class News:
     validation: Split
     test: Split
     pairs: Split
-    source: str  # "generated" or "bbc": what was loaded, not what was asked for
+    source: str  # "generated", "bbc" or "reuters": what was loaded, not what was asked for
 
 
 def load_news(source: str = "generated", seed: int = 0) -> News:

@@ -67,14 +67,12 @@ def rows_of(corpus, news, class_names):
 
 def row(corpus, model, mean, low=None, high=None, seeds=()):
     """One row of the table, rounded to three decimals."""
-    interval_of_it = "" if low is None else f"{low:.3f} to {high:.3f}"
-    by_seed = " ".join(f"{value:.3f}" for value in seeds)
     return {
         "news": corpus,
         "model": model,
         "accuracy": round(mean, 3),
-        "95 %": interval_of_it,
-        "seeds": by_seed,
+        "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
+        "seeds": " ".join(f"{value:.3f}" for value in seeds),
     }
 
 

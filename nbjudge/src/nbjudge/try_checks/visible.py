@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -135,6 +136,9 @@ def _run(source: str, space: dict[str, Any]) -> str:
         exec(compile(loading.as_python(source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+    finally:
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close("all")  # as Jupyter does at a cell's end
     return ""
 
 
