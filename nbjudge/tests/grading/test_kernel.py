@@ -75,6 +75,14 @@ def test_a_kernel_that_leaves_after_a_cell_takes_no_other_cell_with_it(tmp_path,
         assert printed(notebook, 3) == "1 2\n"
 
 
+def test_a_cell_that_ends_the_kernel_when_a_later_one_runs_is_told_so(tmp_path):
+    late = "import os, threading\nthreading.Timer(0.03, os._exit, [1]).start()"
+    with running(tmp_path, "a = 1", late, "import time\ntime.sleep(1)", "print(a)") as (kernel, _, notebook):
+        assert kernel.killers == [notebook.cells[1]]
+        assert notebook.cells[1].outputs[0].evalue.startswith("The kernel died while this cell ran")
+        assert printed(notebook, 3) == "1\n"
+
+
 def test_sys_exit_is_an_error_like_any_other(tmp_path):
     with running(tmp_path, "import sys\nsys.exit(1)", "print('here')") as (_, outcomes, notebook):
         assert outcomes == ["done", "done"]

@@ -39,6 +39,7 @@ MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on
 NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
 SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 MAGICS_THAT_KEEP_NAMES = ("%%time", "%%capture", "%%prun")
+SKIPPED = "The time for this notebook was used up before this cell."
 LONGEST_ERROR = 200  # characters
 CELL_STATUSES: dict[Outcome, Status] = {
     "done": Status.COMPLETED,
@@ -88,6 +89,8 @@ def grade(
             if not calls.is_missing and (remark := remark_on_cell(answer_cell, verdict)) is not None:
                 verdict = replace(verdict, findings=(*verdict.findings, remark))
             judged.append((cell, verdict, calls.status))
+    for cell in kernel.killers:  # some only when a later cell ran
+        write_cell_status(cell, Status.KERNEL_DIED)
     with costs.phase("write verdicts and feedback"):
         for cell, verdict, status in judged:
             write_verdict(cell, verdict, status)
@@ -210,15 +213,8 @@ def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason
 def _run(kernel: KernelClient, cell: NotebookNode) -> None:
     outcome = kernel.run_cell(cell)
     write_cell_status(cell, CELL_STATUSES[outcome])
-    message = {
-        "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
-        "skipped": "The time for this notebook was used up before this cell.",
-    }.get(outcome)
-    if outcome == "died" and kernel.end_reason:
-        message = f"This cell was stopped: it took {kernel.end_reason}. The rest was run without it."
-    if message is not None:
-        # Whether the count came before the kernel went is chance.
-        cell.outputs, cell.execution_count = [_error(outcome, message)], None
+    if outcome == "skipped":
+        cell.outputs, cell.execution_count = [_error(outcome, SKIPPED)], None
 
 
 def _settle_points(cell: NotebookNode) -> None:

@@ -30,6 +30,8 @@ from nbjudge.sandbox.inside import messages
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
 EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit has ended
 MAX_DEATH_RETRIES = 2  # after so many deaths it is no accident that cells end their kernels
+DIED_MESSAGE = "The kernel died while this cell ran; the rest of the notebook was run without it."
+STOPPED_MESSAGE = "This cell was stopped: it took {}. The rest was run without it."
 TIMEOUT_MESSAGE = "This cell took too long and was stopped (limit: {:.3g} s)."
 OUTPUT_CUT_MESSAGE = "[The rest is left out: this notebook shows more than is kept.]\n"
 OVERFLOW_REASON = "more memory for what it sent than is allowed"
@@ -60,6 +62,7 @@ class KernelClient:
         self._channel: channel.Channel | None = None
         self._called = set[str]()  # the exercises whose answers have been called
         self._has_probe = False  # whether the kernel keeps the probe of an earlier request
+        self.killers = list[NotebookNode]()  # cells that ended a kernel, at once or when they had run
         self._folder = folder
         self._executed: list[NotebookNode] = []
         self._deaths = 0
@@ -118,7 +121,9 @@ class KernelClient:
             # An earlier cell may have ended the kernel, by a thread or a timer.
             self._restart()
             outcome = self._execute(cell, seconds)
-        if outcome == "died" or (outcome == "timeout" and not self._is_responsive()):
+        if outcome == "died":
+            self._restart(killer=cell)
+        elif outcome == "timeout" and not self._is_responsive():
             self._restart()
         if outcome == "done":
             self._executed.append(cell)
@@ -214,15 +219,20 @@ class KernelClient:
                 self._evaluate(note_names, self._deadline(self.limits.cell))
         return "timeout" if timed_out else "done"
 
-    def _restart(self) -> None:
-        """Start a new kernel and run the earlier cells again, without any that ends it."""
+    def _restart(self, killer: NotebookNode | None = None) -> None:
+        """Start a new kernel and run the earlier cells again, without any that ends it, which is told so."""
         while True:
             self.stop()
+            if killer is not None:
+                message = STOPPED_MESSAGE.format(self.end_reason) if self.end_reason else DIED_MESSAGE
+                error = nbformat.v4.new_output("error", ename="died", evalue=message, traceback=[message])
+                killer.outputs, killer.execution_count = [error], None  # whether it got a count is chance
+                self.killers.append(killer)
+                self._executed = [cell for cell in self._executed if cell is not killer]
             self.start()
             killer = next((cell for cell in self._executed if not self._survives(cell)), None)
             if killer is None:
                 return
-            self._executed = [cell for cell in self._executed if cell is not killer]
 
     def _survives(self, cell: NotebookNode) -> bool:
         """Run a cell again; whether the kernel still answers afterwards."""
