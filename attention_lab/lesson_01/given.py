@@ -1,4 +1,4 @@
-"""Attention, ready made, for the opening example. You write `attend` yourself in exercises 1.1 to 1.5."""
+"""Attention, ready made, for the opening example. You write `attend` yourself in exercise 1.2."""
 
 import torch
 

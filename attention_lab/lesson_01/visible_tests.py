@@ -7,12 +7,6 @@ from attention_lab.examples import example, same
 KEYS = torch.tensor([[1.0, 1.0], [-1.0, 2.0], [-1.0, -1.0], [3.0, 0.0]])  # (T, d): a, b, c and z
 
 
-def test_score(answer):
-    query = torch.tensor([2.0, 1.0])
-    example("one score each for keys a and b", answer, query, KEYS[:2], gives=[3.0, 0.0])
-    example("one score each for all four keys", answer, query, KEYS, gives=[3.0, 0.0, -3.0, 6.0])
-
-
 def test_softmax(answer):
     rows = torch.tensor([[1.0, 2.0, 5.0], [6.0, 1.0, 1.0], [3.0, 3.0, 2.0]])  # each sums to 8
     example("each row by itself, in eighths", answer, rows.log(), gives=rows / 8)
@@ -20,13 +14,6 @@ def test_softmax(answer):
     alike = torch.tensor([[[0.2689, 0.7311]], [[0.2689, 0.7311]]])
     example("1000 and 1001 have the weights of 0 and 1", answer, large, gives=alike)
     example("one row, ln 1, ln 2, ln 5", answer, rows[0].log(), gives=[1 / 8, 2 / 8, 5 / 8])
-
-
-def test_context_vector(answer):
-    two, weights = torch.tensor([[4.0, 0.0], [8.0, 4.0]]), torch.tensor([3 / 4, 1 / 4])
-    example("3/4 of (4, 0) and 1/4 of (8, 4)", answer, weights, two, gives=[5.0, 1.0])
-    three, weights = torch.tensor([[4.0, 0.0], [0.0, 8.0], [8.0, 4.0]]), torch.tensor([1 / 2, 1 / 4, 1 / 4])
-    example("three values, by hand", answer, weights, three, gives=[4.0, 3.0])
 
 
 def test_attention_scores(answer):

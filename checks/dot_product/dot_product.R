@@ -1,5 +1,17 @@
 # Lesson 1 in base R. Matrices only: torch's leading axes would be a loop around these functions.
 
+# cell: by-hand-numbers
+values <- rbind(c(4, 0), c(0, 8), c(8, 4))  # T x d_v
+scores <- c(2, 1, 3)  # T numbers
+exponentials <- exp(scores)
+weights <- exponentials / sum(exponentials)
+round(rbind(exponentials, weights), 4)
+#>                [,1]   [,2]    [,3]
+#> exponentials 7.3891 2.7183 20.0855
+#> weights      0.2447 0.0900  0.6652
+drop(round(weights %*% values, 4))
+#> [1] 6.3008 3.3812
+
 # cell: tokens
 words <- c("I", "am", "learning", "this")
 tokens <- matrix(
@@ -17,7 +29,6 @@ round(tokens, 4)
 #> learning 0.2566 0.7936 0.9408
 #> this     0.1332 0.9346 0.5936
 
-# cell: one-score-by-hand
 learning <- tokens["learning", ]  # d numbers
 products <- learning * tokens["I", ]  # d numbers
 round(products, 4)
@@ -25,17 +36,61 @@ round(products, 4)
 round(sum(products), 4)
 #> [1] 1.3127
 
-# cell: score
-score <- function(query, key) {
-  # Row by row, the d numbers of a key meet those of the query and are added up.
-  drop(key %*% query)  # T x d times d -> T numbers
+# cell: trace
+scores <- apply(tokens, 1, function(key) sum(learning * key))  # T numbers
+weights <- exp(scores) / sum(exp(scores))  # T numbers
+context <- colSums(weights * tokens)  # d numbers: each row times its weight, added up
+round(rbind(scores, weights), 4)
+#>              I     am learning   this
+#> scores  1.3127 1.1213   1.5807 1.3343
+#> weights 0.2407 0.1987   0.3146 0.2459
+round(context, 4)
+#> [1] 0.5165 0.7774 0.6536
+round(c(weights["learning"] / weights["am"], exp(scores["learning"] - scores["am"])), 4)
+#> learning learning
+#>   1.5832   1.5832
+
+# cell: scores-in-a-loop
+table <- matrix(0, 4, 4, dimnames = list(words, words))  # T_q x T_k
+for (row in 1:4) {
+  for (column in 1:4) {
+    table[row, column] <- sum(tokens[row, ] * tokens[column, ])
+  }
+}
+round(table, 4)
+#>               I     am learning   this
+#> I        1.7622 1.4337   1.3127 1.1999
+#> am       1.4337 1.4338   1.1213 0.8494
+#> learning 1.3127 1.1213   1.5807 1.3343
+#> this     1.1999 0.8494   1.3343 1.2435
+
+# cell: attention_scores
+attention_scores <- function(query, key) {
+  query %*% t(key)  # T_q x d times d x T_k -> T_q x T_k
 }
 
-# cell: scores-of-learning
-scores <- score(learning, tokens)  # T numbers
-round(scores, 4)
-#>        I       am learning     this
-#>   1.3127   1.1213   1.5807   1.3343
+# cell: dot_product_attention
+# R looks a default up when it is needed: the value falls back on whatever the key is by then.
+dot_product_attention <- function(query, key = query, value = key) {
+  exponentials <- exp(attention_scores(query, key))  # T_q x T_k
+  weights <- exponentials / rowSums(exponentials)  # each row by its own sum
+  list(output = weights %*% value, weights = weights)  # T_q x d_v and T_q x T_k
+}
+
+# cell: outputs-of-all
+attended <- dot_product_attention(tokens)
+output <- attended$output  # T x d
+weights <- attended$weights  # T x T
+round(output, 4)
+#>            [,1]   [,2]   [,3]
+#> I        0.6191 0.7634 0.5991
+#> am       0.6395 0.7318 0.6090
+#> learning 0.5165 0.7774 0.6536
+#> this     0.5113 0.7897 0.6428
+round(rbind(rowSums(weights), colSums(weights)), 4)
+#>           I     am learning   this
+#> [1,] 1.0000 1.0000   1.0000 1.0000
+#> [2,] 1.1431 0.9296   1.0488 0.8784
 
 # cell: softmax-overflows
 for (scores in list(c(0, 1), c(1000, 1001))) {
@@ -54,55 +109,13 @@ softmax <- function(scores) {
   if (is.matrix(scores)) weights else drop(weights)
 }
 
-# cell: weights-of-learning
-scores <- score(learning, tokens)  # T numbers
-weights <- softmax(scores)  # T numbers
-round(weights, 4)
-#>        I       am learning     this
-#>   0.2407   0.1987   0.3146   0.2459
-round(c(weights["learning"] / weights["am"], exp(scores["learning"] - scores["am"])), 4)
-#> learning learning
-#>   1.5832   1.5832
-
-# cell: context_vector
-context_vector <- function(weights, value) {
-  # Every value in its share, added up over the tokens.
-  drop(weights %*% value)  # T times T x d_v -> d_v numbers
-}
-
-# cell: context-of-learning
-context <- context_vector(weights, tokens)  # d numbers
-round(rbind(largest = apply(tokens, 2, max), context, smallest = apply(tokens, 2, min)), 4)
-#>            [,1]   [,2]   [,3]
-#> largest  0.9593 0.9346 0.9408
-#> context  0.5165 0.7774 0.6536
-#> smallest 0.1332 0.3904 0.3829
-
-# cell: scores-in-a-loop
-table <- t(sapply(words, function(word) score(tokens[word, ], tokens)))  # T_q x T_k
-round(table, 4)
-#>               I     am learning   this
-#> I        1.7622 1.4337   1.3127 1.1999
-#> am       1.4337 1.4338   1.1213 0.8494
-#> learning 1.3127 1.1213   1.5807 1.3343
-#> this     1.1999 0.8494   1.3343 1.2435
-
-# cell: attention_scores
-attention_scores <- function(query, key) {
-  query %*% t(key)  # T_q x d times d x T_k -> T_q x T_k
-}
-
-# cell: dot_product_attention
-# R looks a default up when it is needed: the value falls back on whatever the key is by then.
-dot_product_attention <- function(query, key = query, value = key) {
-  weights <- softmax(attention_scores(query, key))  # T_q x T_k, each row sums to 1
-  list(output = weights %*% value, weights = weights)  # T_q x d_v and T_q x T_k
-}
-
-# cell: mirror-question
+# cell: mirror-numbers
 scores <- attention_scores(tokens, tokens)
 round(c(scores["I", "this"], scores["this", "I"]), 4)
 #> [1] 1.1999 1.1999
+weights <- dot_product_attention(tokens)$weights
+round(c(weights["I", "this"], weights["this", "I"]), 4)
+#> [1] 0.1946 0.2569
 
 # cell: project
 project <- function(x, w_query, w_key, w_value) {
@@ -117,12 +130,19 @@ w_value <- matrix(c(0.10531491, 0.26949483, 0.35881263, 0.19936377, 0.54719156, 
 projected <- project(tokens, w_query, w_key, w_value)  # T x 2 each
 query <- projected$query
 key <- projected$key
+value <- projected$value
 round(query["learning", ], 4)
 #> [1] 1.6442 1.0264
-round(score(query["learning", ], key), 4)
+round(cbind(key, value), 4)
+#>            [,1]   [,2]   [,3]   [,4]
+#> I        0.5956 1.2759 0.6307 0.4225
+#> am       0.5394 1.2740 0.5699 0.3401
+#> learning 0.5617 1.2937 0.8266 0.2332
+#> this     0.4637 0.9897 0.6742 0.2259
+scores <- attention_scores(query, key)  # T x T
+round(scores["learning", ], 4)
 #>        I       am learning     this
 #>   2.2888   2.1945   2.2514   1.7783
-scores <- attention_scores(query, key)  # T x T
 round(c(scores["I", "this"], scores["this", "I"]), 4)
 #> [1] 1.9295 1.8376
 

@@ -215,7 +215,7 @@ def flattened_bmm(query, key=None, value=None):
 
 
 @dot_product_attention.accepted_alternative(
-    "One query after the other: score, softmax and context vector as in exercises 1.1 to 1.3, so you can "
+    "One query after the other: scores, softmax and context vector as for the token *learning*, so you can "
     "print and follow each step. It is a Python loop, so it is slow for many queries."
 )
 def query_by_query(query, key=None, value=None):
