@@ -34,8 +34,3 @@ def test_MultiHeadAttention(answer):
     biased = with_weights(answer(4, 2, bias=True), **zero, **biases, output=turn)
     example("biases everywhere", biased, query, gives=([[[6.0] * 4] * 2], [[[1 / 2, 1 / 2]] * 2]))
     refuses("3 heads and a width of 8", answer, 8, 3, naming=(3, 8))
-
-
-def test_parameter_count(answer):
-    example("E = 4, 2 heads", answer, 4, 2, False, gives=64)
-    example("the same with biases", answer, 4, 2, True, gives=80)

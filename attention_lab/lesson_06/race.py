@@ -1,9 +1,4 @@
-"""How fast are the loop, the efficient layer and torch's own layers? A fair race, and a stored result.
-
-To race your own layers, run in the notebook:
-
-    race_figure(race(make_runners(EfficientMultiHeadAttention, split_heads, merge_heads)))
-"""
+"""How fast are the loop, the efficient layer and torch's own layers? A fair race, and a stored result."""
 
 import time
 
@@ -65,6 +60,9 @@ def one_lap(runner, x, backward):
 
 def race(runners, laps=25):
     """Race all runners on one thread, lap by lap through all sizes, so that a disturbance hits them all.
+
+    To time your own layers: `race_figure(race(make_runners(EfficientMultiHeadAttention, split_heads,
+    merge_heads)))`.
 
     Returns a dict (FORWARD or TRAINING, B, T) -> name -> lower quartile, median and upper quartile in
     milliseconds of processor time.

@@ -46,6 +46,23 @@ unmix
 drop(unmix %*% found)
 #> [1] 2 6
 
+# cell: traced
+x <- rbind(c(1, 10, 100, 1000), c(3, 30, 300, 3000))  # T x E
+values <- list(x[, 1:2], x[, 3:4])  # 1. project: H times T x D
+weights <- list(rbind(c(1, 0), c(0.5, 0.5)), rbind(c(0.5, 0.5), c(0, 1)))  # H times T x T
+found <- Map(`%*%`, weights, values)  # 2. attend: H times T x D
+joined <- do.call(cbind, found)  # 3. side by side: T x E
+w_output <- rbind(c(1, 0, 1, 0), c(0, 1, 0, 1), c(1, 0, -1, 0), c(0, 1, 0, -1))  # E x E
+output <- joined %*% t(w_output)  # 4. project: T x E
+joined
+#>      [,1] [,2] [,3] [,4]
+#> [1,]    1   10  200 2000
+#> [2,]    2   20  300 3000
+output
+#>      [,1] [,2] [,3]  [,4]
+#> [1,]  201 2010 -199 -1990
+#> [2,]  302 3020 -298 -2980
+
 # cell: MultiHeadAttention
 # weights: list(heads = list of heads, output), the output's E x E
 MultiHeadAttention <- function(weights, query, key = query, value = key, mask = NULL) {
@@ -55,50 +72,9 @@ MultiHeadAttention <- function(weights, query, key = query, value = key, mask = 
   list(output = linear(joined, weights$output), weights = average)
 }
 
-# cell: parameter_count
-parameter_count <- function(embed_dim, num_heads, bias) {
-  # However many heads there are: stacked, their matrices are square.
-  outputs <- 4 * embed_dim  # query, key and value of all the heads, and the output projection
-  outputs * embed_dim + bias * outputs  # TRUE counts as 1
-}
-
 # cell: count-measured
-parameter_count(768, 12, TRUE)  # attention in one layer of GPT-2 small
+count <- function(embed_dim) 4 * embed_dim^2 + 4 * embed_dim  # with biases, for any number of heads
+count(768)  # attention in one layer of GPT-2 small
 #> [1] 2362368
-parameter_count(12288, 96, TRUE)  # and in one of GPT-3
+count(12288)  # and in one of GPT-3
 #> [1] 604028928
-
-# cell: three-heads
-words <- c("I", "am", "learning", "this")
-tokens <- matrix(
-  c(0.88226926, 0.91500396, 0.38286376,
-    0.95930564, 0.39044821, 0.60089535,
-    0.25657249, 0.79364133, 0.94077146,
-    0.13318592, 0.93459809, 0.59357965),
-  nrow = 4, byrow = TRUE, dimnames = list(words, NULL)
-)  # T x E: 4 tokens, 3 numbers each
-directions <- rbind(c(2, -1, 2), c(2, 2, -1), c(-1, 2, 2)) / 3  # H x E, at right angles
-three_heads <- lapply(1:3, function(index) {
-  direction <- directions[index, , drop = FALSE]  # 1 x E
-  list(query = direction, key = direction, value = direction)
-})
-scores <- lapply(three_heads, function(head) linear(tokens, head$query) %*% t(linear(tokens, head$key)))
-round(t(sapply(scores, function(table) table["learning", ])), 4)  # a row for each head
-#>           I     am learning   this
-#> [1,] 0.2873 0.4856   0.2848 0.0923
-#> [2,] 0.4138 0.2704   0.1494 0.1987
-#> [3,] 0.6116 0.3653   1.1465 1.0433
-total <- Reduce(`+`, scores)  # T x T
-round(total["learning", ], 4)
-#>        I       am learning     this
-#>   1.3127   1.1213   1.5807   1.3343
-
-# cell: three-heads-picture
-results <- lapply(three_heads, AttentionHead, query = tokens)  # output T x 1 and weights T x T each
-by_hand <- do.call(cbind, lapply(results, `[[`, "output"))  # T x 3
-round(by_hand, 4)
-#>            [,1]   [,2]   [,3]
-#> I        0.5753 0.7433 0.7885
-#> am       0.6002 0.7163 0.7690
-#> learning 0.5750 0.6941 0.8285
-#> this     0.5505 0.7030 0.8210
