@@ -18,9 +18,9 @@ SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTAL
 CHECK = re.compile(r'^check\("(\w+)"\)\.points$', re.MULTILINE)
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-# Lessons 3 and 4 still have the form of the third edition: no core path, the code in the first cell.
+# Lesson 4 still has the form of the third edition: no core path, the code in the first cell.
 WITHOUT_CORE_PATH = {
-    "mask", "attention_head"
+    "attention_head"
 }  # fmt: skip
 every_core_path = pytest.mark.parametrize(
     "lesson",

@@ -8,30 +8,33 @@ import torch.nn.functional as F
 
 from attention_lab.plots import curves
 
-LETTERS, LENGTH, WIDTH = 8, 6, 32  # eight letters, texts of six, vectors of 32 numbers
+LETTERS, LENGTH, WIDTH, BATCH = 8, 6, 32, 64  # eight letters; 64 texts of six; vectors of 32 numbers
 
 
 def causal_masks(length):
     """Return three masks (T, T), True = may attend, by name: the causal mask, and two wrong ones."""
     larger = torch.ones(length + 1, length + 1, dtype=torch.bool).tril()
-    true = larger[:length, :length]
-    return {"true": true, "one ahead": larger[1:, :length], "upside down": true.T}
+    causal = larger[:length, :length]
+    return {"causal": causal, "one ahead": larger[1:, :length], "upside down": causal.T}
 
 
-def attention(query, key, value, mask):
-    """Return output (B, T, d_v) and weights (B, T, T) of masked attention; each row sees a key here."""
-    scores = query @ key.mT / math.sqrt(query.shape[-1])  # (B, T, T)
-    weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
-    return weights @ value, weights
+def attention_with(masked_softmax):
+    """Scaled attention, called as attend(query, key, value, mask), with your `masked_softmax`."""
+
+    def attend(query, key, value, mask):
+        weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask)  # (..., T_q, T_k)
+        return weights @ value, weights
+
+    return attend
 
 
-def train_on_noise(mask, attend=attention, steps=300, batch=64):
+def train_on_noise(mask, seed=0, steps=300):
     """Train one attention layer to predict the next letter of random texts.
 
-    mask: bool (T, T)      attend: called as attend(query, key, value, mask)
+    mask: bool (T, T)
     returns: the losses, averaged over 10 steps each; at each position (T,), that of the last 30 steps
     """
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     letter, position = nn.Embedding(LETTERS, WIDTH), nn.Embedding(LENGTH, WIDTH)
     to_query, to_key = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
     to_letter = nn.Linear(WIDTH, LETTERS)
@@ -39,17 +42,16 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
     optimizer = torch.optim.Adam(layers.parameters(), lr=0.01)
     losses = []  # each step's loss at each position (T,)
     for _ in range(steps):
-        text = torch.randint(LETTERS, (batch, LENGTH + 1))  # every letter is equally likely
+        text = torch.randint(LETTERS, (BATCH, LENGTH + 1))  # every letter is equally likely
         seen, following = text[:, :-1], text[:, 1:]  # both (B, T): predict the second from the first
         x = letter(seen)  # (B, T, E)
         placed = x + position.weight  # tells the layer where a letter is (lesson 7)
-        output, _ = attend(to_query(placed), to_key(placed), x, mask)
-        logits = to_letter(output)  # (B, T, LETTERS)
-        by_position = F.cross_entropy(logits.mT, following, reduction="none").mean(dim=0)  # (T,)
+        output = F.scaled_dot_product_attention(to_query(placed), to_key(placed), x, attn_mask=mask)
+        loss = F.cross_entropy(to_letter(output).mT, following, reduction="none").mean(dim=0)  # (T,)
         optimizer.zero_grad()
-        by_position.mean().backward()
+        loss.mean().backward()
         optimizer.step()
-        losses.append(by_position.detach())
+        losses.append(loss.detach())
     table = torch.stack(losses)  # (steps, T)
     return table.mean(dim=1).view(-1, 10).mean(dim=1), table[-30:].mean(dim=0)
 
@@ -57,8 +59,18 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
 def draw_losses(results):
     """Draw the losses of several runs, name -> what `train_on_noise` returned, and the best honest loss."""
     losses = {name: curve for name, (curve, _) in results.items()}
-    steps = 10 * torch.arange(1, 1 + len(next(iter(losses.values()))))
-    axes = curves(steps, losses, x_label="step", y_label="loss", title="Learning to predict random letters")
-    axes.axhline(math.log(LETTERS), color="black", linewidth=1)
-    axes.text(steps[-1], math.log(LETTERS) + 0.08, "ln 8: the best honest guess", ha="right")
-    axes.set_ylim(0, 2.5)
+    end = 10 * len(next(iter(losses.values())))
+    axes = curves(
+        torch.arange(10, end + 1, 10),
+        losses,
+        x_label="step",
+        y_label="loss",
+        title="Learning to predict random letters",
+    )
+    axes.get_legend().remove()
+    for line, (name, curve) in zip(axes.lines, losses.items(), strict=True):
+        text = f"{name} {curve[-3:].mean():.2f}"
+        axes.text(end + 6, float(curve[-1]), text, color=line.get_color(), va="center")
+    axes.hlines(math.log(LETTERS), 0, end, color="black", linewidth=1)
+    axes.text(end, math.log(LETTERS) + 0.08, "ln 8: the best honest guess", ha="right")
+    axes.set(ylim=(0, 2.5), xlim=(0, 1.35 * end), xticks=range(0, end + 1, 50))
