@@ -17,7 +17,7 @@ from nbjudge.errors import without_grading
 
 if TYPE_CHECKING:
     from nbjudge.course.course import Assignment, Course
-    from nbjudge.skeletons.templates import Form
+    from nbjudge.skeletons.notebooks import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()

@@ -17,7 +17,7 @@ from attention_lab.cli import app
 from nbjudge.cli import app as nbjudge_app
 from nbjudge.course.course import open_course
 from nbjudge.nbgrader_hooks import RunAndJudge
-from nbjudge.skeletons.init_course import add_to_configuration
+from nbjudge.skeletons.commands import add_to_configuration
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

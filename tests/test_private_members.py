@@ -21,14 +21,14 @@ GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 # By the name under which each is reached; why nothing public will do.
 USED = {
     # Kernels of operators are exchanged for ones that note that they run: nothing else sees all routes.
-    "torch._C._dispatch_library": "torch/watching.py",
-    "torch._C._dispatch_key_parse": "torch/watching.py",
-    "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/watching.py",
+    "torch._C._dispatch_library": "torch/values.py",
+    "torch._C._dispatch_key_parse": "torch/values.py",
+    "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/values.py",
     # Which operators of a kind the installed torch has, backward ones among them.
-    "torch._C._dispatch_get_all_op_names": "torch/watching.py",
-    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/watching.py",
+    "torch._C._dispatch_get_all_op_names": "torch/values.py",
+    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/values.py",
     # Whether an operator runs in a backward pass.
-    "torch._C._current_graph_task_id": "torch/watching.py",
+    "torch._C._current_graph_task_id": "torch/values.py",
     # The judge's own backward pass must not be taken for a student's.
     "torch.autograd.Variable._execution_engine": "torch/values.py",
     # Records allocations and no operators, which the public profiler cannot.

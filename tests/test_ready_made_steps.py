@@ -29,7 +29,7 @@ from nbjudge.course.course import open_course
 from nbjudge.judge.group_result import forbidden_step
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe.watching import Recording, python_functions
-from nbjudge.torch.watching import kernels_of_operators
+from nbjudge.torch.values import kernels_of_operators
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbjudge.skeletons.templates import Form
+from nbjudge.skeletons.notebooks import Form
 
 FORM = Form(
     folder=Path(__file__).with_name("templates"),

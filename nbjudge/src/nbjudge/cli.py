@@ -17,7 +17,7 @@ from nbjudge.fast_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands
 
 if TYPE_CHECKING:
-    from nbjudge.skeletons.templates import Form
+    from nbjudge.skeletons.notebooks import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -96,7 +96,7 @@ def init() -> None:
     from nbjudge.course.folders import read_folders
     from nbjudge.course.gradebook import not_generated_reason
     from nbjudge.sandbox.bubblewrap import refusal
-    from nbjudge.skeletons.init_course import add_to_configuration
+    from nbjudge.skeletons.commands import add_to_configuration
 
     folders = read_folders(Path.cwd())
     if not folders.source.is_dir():
@@ -132,7 +132,7 @@ def config(
 
 
 def _generic_form() -> Form:
-    from nbjudge.skeletons.templates import Form
+    from nbjudge.skeletons.notebooks import Form
 
     return Form()
 

@@ -10,7 +10,7 @@ from old_course import CLIP_TEST, code, make_clip_course
 from rich.console import Console
 
 from nbjudge.course.course import open_course
-from nbjudge.try_checks import in_a_kernel
+from nbjudge.sandbox import bubblewrap
 from nbjudge.try_checks.command import try_all
 
 ANSWER = "def clip(x):\n    ### BEGIN SOLUTION\n    return min(x, limit)\n    ### END SOLUTION"
@@ -44,7 +44,7 @@ def test_the_solution_is_graded_in_a_kernel(tmp_path, answer, later, status):
 
 def test_without_a_sandbox_the_kernel_is_left_out(tmp_path, monkeypatch):
     """The command says so, and tries the rest."""
-    monkeypatch.setattr(in_a_kernel, "refusal", lambda: "There is no bubblewrap.")
+    monkeypatch.setattr(bubblewrap, "refusal", lambda: "There is no bubblewrap.")
     ended, shown = tried(tmp_path, ANSWER, "pass")
     assert ended == 0
     assert "The solution was not run in a student's kernel: There is no bubblewrap." in shown

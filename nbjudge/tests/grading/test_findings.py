@@ -15,7 +15,7 @@ from torch_exercise import Exercise
 import nbjudge.authoring
 from nbjudge.authoring import case
 from nbjudge.calls import Answer, caller_of
-from nbjudge.judge import messages
+from nbjudge.judge import findings
 from nbjudge.judge.describe import told_apart
 from nbjudge.judge.findings import Cause
 from nbjudge.judge.scoring import judge_exercise
@@ -89,7 +89,7 @@ def test_code_that_asks_for_a_gpu_gets_advice():
 
 @pytest.mark.parametrize(("error", "is_advised"), [("StdinNotImplementedError", True), ("NameError", False)])
 def test_a_cell_that_waits_for_input_gets_advice(error, is_advised):
-    stopped = messages.no_value(Exercise("shares", ()), Answer("missing", error=error, message="stopped"))
+    stopped = findings.no_value(Exercise("shares", ()), Answer("missing", error=error, message="stopped"))
     assert stopped.kind == "cell_stops" and (Cause.WITHOUT_INPUT.says() in stopped.facts) == is_advised
 
 

@@ -8,7 +8,7 @@ from judged_answers import by_shape, judged, kinds
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.changed_values import changed_values
+from nbjudge.judge.changed_cases import changed_values
 
 
 def exercise_of(name, *groups, **more):

@@ -7,8 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as some
 
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.record.grades import CellGrade
+from nbjudge.report.gather import ClassResults, Entry, ReportedNotebook, ReportedSubmission
 from nbjudge.report.page import MOST_BARS, MOST_TICKS, bins, points_histogram, ticks
-from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words, table_of
+from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words, findings, table_of
 
 
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
@@ -56,3 +59,18 @@ def test_no_more_students_than_there_are():
     ]
     (row,) = _without_own_words(table_of(["exercise", "students", "of", "sentence", WHO], rows)).rows
     assert (row["students"], row["of"], row["sentence"]) == (3, 5, NOT_SAID)
+
+
+def test_findings_are_counted_by_their_kind():
+    """Other words for one kind are one row, and no words that fewer than three were told."""
+    submissions = []
+    for name in ("ada", "ben", "eve"):
+        finding = Finding(f"`f` stops with {name}.", kind="stops")
+        verdict = Verdict("f", 0, (GroupVerdict("all", 1.0, False),), (finding,))
+        notebook = ReportedNotebook("n", ("f",), {"f": verdict}, (), "", None)
+        entry = Entry(grades={("n", "f"): CellGrade(0.0, None, None, False, 0.0, 1.0, "code")})
+        submissions.append(ReportedSubmission(name, "", "graded", "", entry, (notebook,)))
+    results = ClassResults("ps1", tuple(submissions), 1.0)
+    for anonymous, sentence in ((False, "`f` stops with ada."), (True, NOT_SAID)):
+        (row,) = findings(results, anonymous)[1].rows
+        assert (row["students"], row["sentence"]) == (3, sentence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.tutor.learner.failed_runs import FailedRuns
+from nbjudge.tutor.learner.checking import FailedRuns
 
 FIRST, BROKEN = "def head(x):\n    return x", "def head(x):\n    return x +"
 OLDER = ": an earlier definition was checked."

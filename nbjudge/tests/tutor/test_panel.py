@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nbjudge.tutor.learner.panel import parts_html
+from nbjudge.tutor.learner.result import Help
 from nbjudge.tutor.messages import Part
 
 DATA = "data:image/png;base64,iVBORw0KGgo="
@@ -12,7 +12,7 @@ REMOTE = ["http://stranger.invalid/a.png", "https://stranger.invalid/a", "//stra
 
 
 def shown(text):
-    return parts_html([Part("markdown", text)], "a hint")
+    return Help([Part("markdown", text)], "a hint")._repr_html_()
 
 
 @pytest.mark.parametrize("address", REMOTE)

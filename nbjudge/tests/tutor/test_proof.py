@@ -14,10 +14,9 @@ from shared_hooks import REPOSITORY
 from nbjudge.framing import to_frame
 from nbjudge.kernel import protocol
 from nbjudge.tutor import signatures
-from nbjudge.tutor.learner import location, transport
+from nbjudge.tutor.learner import ADDRESS, TutorMissingError, transport
 from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.learner.connection import Connection
-from nbjudge.tutor.learner.location import TutorMissingError
 from nbjudge.tutor.learner.transport import LocalTutor
 from nbjudge.tutor.messages import (
     LARGEST_MESSAGE,
@@ -77,7 +76,7 @@ def learner(monkeypatch):
 
     def ask(impostor, reply):
         impostor.reply = reply if isinstance(reply, bytes) else encode(reply)[0]
-        monkeypatch.setenv(location.ADDRESS, impostor.address)
+        monkeypatch.setenv(ADDRESS, impostor.address)
         try:
             return Connection().send(CallReply(folder="01_dot_product", conversation="1", text=b"x"))
         finally:
@@ -173,7 +172,7 @@ def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_i
 
 
 def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
-    monkeypatch.delenv(location.ADDRESS, raising=False)
+    monkeypatch.delenv(ADDRESS, raising=False)
     tutor = transport.start_tutor(REPOSITORY / "examples/statistics", "ps1")
     try:
         assert "no exercise 'x'" in says(tutor, "x")

@@ -102,7 +102,7 @@ class Build:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     look: tuple[str, ...]
-    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.probe.building.BUILDERS`
+    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.probe.respond.BUILDERS`
 
 
 def build(*args: Any, look: Sequence[str] = ("result",), **kwargs: Any) -> Build:

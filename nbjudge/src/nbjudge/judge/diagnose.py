@@ -8,16 +8,15 @@ from enum import IntEnum, auto
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
-from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
-from nbjudge.judge.findings import Cause
+from nbjudge.judge.findings import Cause, always_the_same, nondeterministic
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.probe.building import RESULTS, SIDES
+from nbjudge.probe.respond import RESULTS, SIDES
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, owned_values
 
 MOST_FINDINGS = 3
@@ -141,7 +140,7 @@ def _constant(exercise: Exercise, results: Sequence[GroupResult]) -> Finding | N
     if named or calls < MANY_CALLS or not _is_always_the_same(exercise, compared):
         return None
     first = next(result for result in compared if result.failed_cases)
-    finding = messages.always_the_same(exercise, calls, first.answers[0].value)
+    finding = always_the_same(exercise, calls, first.answers[0].value)
     return replace(finding, evidence=_evidence(first))
 
 
@@ -201,7 +200,7 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: 
     """
     return [
         replace(
-            messages.nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
+            nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
             evidence=_evidence(result),
         )
         for result in results
@@ -308,7 +307,7 @@ def _measurement(result: GroupResult) -> Finding:
     if result.objection_to_value is not None:
         return result.objection_to_value
     if _is_always_the_same(result.exercise, [result]):
-        return messages.always_the_same(result.exercise, len(result.answers), result.answers[0].value)
+        return always_the_same(result.exercise, len(result.answers), result.answers[0].value)
     return describe_difference(result, result.failed_cases[0] if result.failed_cases else 0)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, answers_of, calls_for
-from nbjudge.judge import describe, messages
+from nbjudge.judge import describe
+from nbjudge.judge.changed_cases import other_cases
 from nbjudge.judge.compare import same_gradient, same_gradients, same_value, unreadable_part
 from nbjudge.judge.describe import (
     argument_name,
@@ -25,11 +26,19 @@ from nbjudge.judge.describe import (
     usual_cause,
 )
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
-from nbjudge.judge.findings import Cause
+from nbjudge.judge.findings import (
+    Cause,
+    changed_arguments,
+    expected_result,
+    no_error,
+    no_value,
+    switched,
+    wrong_error,
+    wrong_gradients,
+)
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.judge.other_cases import other_cases
 from nbjudge.judge.verdict import Finding
-from nbjudge.probe.building import SIDES
+from nbjudge.probe.respond import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import UnreadableValue
 
@@ -41,7 +50,7 @@ MOST_ENTRIES = 5  # of a row that is shown
 
 def describe_difference(result: GroupResult, number: int) -> Finding:
     """Describe how the answer to case `number` differs from the expected one."""
-    return _difference(result, number).followed_by(messages.switched(result.answers[number]))
+    return _difference(result, number).followed_by(switched(result.answers[number]))
 
 
 def _difference(result: GroupResult, number: int) -> Finding:
@@ -50,20 +59,20 @@ def _difference(result: GroupResult, number: int) -> Finding:
     if answer.status == "value":  # a group with a verifier comes here only if there is nothing to verify
         expected = drawn.reference_answer(number)
     if case.refuses is not None and answer.status == "raised" and not answer.raised(NotImplementedError):
-        return messages.wrong_error(exercise, case, answer)
+        return wrong_error(exercise, case, answer)
     if answer.status != "value":
         value = expected.value if expected.status == "value" else None
-        wanted = messages.expected_result(exercise, case, answer, value)
-        return messages.no_value(exercise, answer).followed_by(wanted)
+        wanted = expected_result(exercise, case, answer, value)
+        return no_value(exercise, answer).followed_by(wanted)
     if case.refuses is not None:
-        return messages.no_error(exercise, case)
+        return no_error(exercise, case)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
         return _wrong_value(result, number, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
         cut = _gradient_that_is_cut(result, number)
-        return cut or messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
+        return cut or wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
     if answer.changed:
-        return messages.changed_arguments(exercise, receiver(drawn.reference, case), answer.changed)
+        return changed_arguments(exercise, receiver(drawn.reference, case), answer.changed)
     return Cause.BEHAVES_OTHERWISE.found(name=exercise.name)
 
 

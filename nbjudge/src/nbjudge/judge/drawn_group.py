@@ -22,7 +22,7 @@ from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_c
 from nbjudge.calls import Answer, AnswerCaller, Call, answers_of, calls_for
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
-from nbjudge.probe.building import RESULTS, SIDES
+from nbjudge.probe.respond import RESULTS, SIDES
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 from nbjudge.values.obstacles import why_it_cannot_travel

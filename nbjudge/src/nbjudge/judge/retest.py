@@ -1,7 +1,7 @@
 """The retest: a passing answer is called again in the same process, to find answers that keep state.
 
 The calls come in the opposite order, with changed values of the same shapes (see
-`nbjudge.judge.changed_values`), and without optional arrays. An object is called before that: with shorter
+`nbjudge.judge.changed_cases`), and without optional arrays. An object is called before that: with shorter
 arrays, with the first numbers, and in the opposite mode if it has modes. An answer that remembers something,
 by shape, by argument or by call, gives a wrong result then.
 """
@@ -17,14 +17,13 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.calls import Answer, AnswerCaller, Call, answers_of
-from nbjudge.judge import messages
-from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
+from nbjudge.judge.changed_cases import changed_values, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value, unreadable_part
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups
-from nbjudge.judge.findings import Cause
+from nbjudge.judge.findings import Cause, no_value
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
-from nbjudge.probe.building import BUILDERS
+from nbjudge.probe.respond import BUILDERS
 from nbjudge.values.kinds import ArrayKind, change_leaves, is_array, kind_of, owned_values
 from nbjudge.values.packing import MadeInKernel
 
@@ -251,7 +250,7 @@ def _objection(result: GroupResult, call: Call, answer: Answer, all_passed: bool
         what = f"stops with {answer.error}" if stops else "gives something else"
         return Cause.WRONG_WITHOUT_OPTIONAL.found(name=exercise.name, what=what)
     if answer.status != "value":
-        return Cause.STOPS_IN_RETEST.found(why=messages.no_value(exercise, answer).sentence)
+        return Cause.STOPS_IN_RETEST.found(why=no_value(exercise, answer).sentence)
     if all_passed or _is_earlier_value(exercise, answer, result.answers):
         what = "an object of it is called" if call["before"] else "it is called"
         return Cause.KEEPS_STATE.found(name=exercise.name, what=what)

@@ -16,11 +16,11 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, AnswerCaller
-from nbjudge.judge import describe, messages
+from nbjudge.judge import describe
 from nbjudge.judge.describe import receiver
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups, draw_groups
-from nbjudge.judge.findings import Cause
+from nbjudge.judge.findings import Cause, changed_arguments
 from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
@@ -45,28 +45,11 @@ class Judgement:
 def judge_exercise(
     exercise: Exercise, reference: Callable[..., Any], call_answer: AnswerCaller, seed: int
 ) -> Verdict:
-    """Judge one exercise on inputs drawn from `seed`.
+    """Judge one exercise on inputs drawn from `seed`: the points of each group, and the findings.
 
-    Parameters
-    ----------
-    exercise
-        The exercise with its groups and mistakes.
-    reference
-        The answer of the solution notebook, which runs in this process.
-    call_answer
-        Makes calls of the student's answer, in the student's kernel.
-    seed
-        The same seed draws the same inputs.
-
-    Returns
-    -------
-    Verdict
-        The points of each group and the findings.
-
-    Raises
-    ------
-    CourseError
-        If the checks are broken, for example if the reference cannot answer a case.
+    `reference`, the answer of the solution notebook, runs in this process; `call_answer` calls the student's
+    in its kernel. Raises CourseError if the checks are broken, for example if the reference cannot answer a
+    case.
     """
     return judge_groups(exercise, draw_groups(exercise, reference, seed), call_answer, seed).verdict
 
@@ -152,7 +135,7 @@ def remark_on_changes(exercise: Exercise, results: Sequence[GroupResult]) -> lis
         if result.changed_cases:
             index = result.changed_cases[0]
             function = receiver(result.drawn.reference, result.drawn.cases[index])
-            found = messages.changed_arguments(exercise, function, result.answers[index].changed)
+            found = changed_arguments(exercise, function, result.answers[index].changed)
             return [found.followed_by(costs)]
     in_retest = (result.change_in_retest for result in results if result.change_in_retest is not None)
     return [finding.followed_by(costs) for finding in in_retest][:1]

@@ -20,10 +20,18 @@ from nbformat import NotebookNode
 from nbjudge.calls import Answer, Call, Reply, read_reply
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
-from nbjudge.kernel import channel, protocol
-from nbjudge.kernel.process import KernelEnvironment, start_process
+from nbjudge.kernel import protocol
+from nbjudge.kernel.process import (
+    Channel,
+    KernelDiedError,
+    KernelEnvironment,
+    KernelProcess,
+    R,
+    start_process,
+    without_surrogates,
+)
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
-from nbjudge.probe.kernel_state import NOTE_GIVEN, NOTE_STUDENTS
+from nbjudge.probe.respond import NOTE_GIVEN, NOTE_STUDENTS
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.sandbox.inside import messages
 
@@ -42,14 +50,8 @@ Outcome = Literal["done", "timeout", "died", "skipped"]
 class KernelClient:
     """One kernel for one notebook, restarted whenever the notebook's code ends it.
 
-    Parameters
-    ----------
-    folder
-        The kernel's working folder; in the sandbox it gets a copy of the files.
-    environment
-        Which kernel, and within which limits.
-    costs
-        Takes up what the kernel costs.
+    `folder` is its working folder, of whose files a kernel in the sandbox gets a copy. `costs` takes up what
+    it costs.
     """
 
     def __init__(self, folder: Path, environment: KernelEnvironment, costs: Costs | None = None) -> None:
@@ -58,8 +60,8 @@ class KernelClient:
         self.limits = environment.limits
         self.budget = TimeBudget(environment.limits.notebook)  # starts with the first kernel
         self.end_reason = ""  # why the sandbox ended the last kernel that it ended
-        self.process: channel.KernelProcess | None = None
-        self._channel: channel.Channel | None = None
+        self.process: KernelProcess | None = None
+        self._channel: Channel | None = None
         self._called = set[str]()  # the exercises whose answers have been called
         self._has_probe = False  # whether the kernel keeps the probe of an earlier request
         self.killers = list[NotebookNode]()  # cells that ended a kernel, at once or when they had run
@@ -77,7 +79,7 @@ class KernelClient:
                 self.process = start_process(self._folder, self.environment)
             except SandboxError:  # for example because the fork server has died: the next start replaces it
                 self.process = start_process(self._folder, self.environment)
-        self._channel, self._has_probe = channel.Channel(self.process, self.costs.counts), False
+        self._channel, self._has_probe = Channel(self.process, self.costs.counts), False
         self.budget.start()
 
     def stop(self) -> None:
@@ -91,22 +93,10 @@ class KernelClient:
             self.process = self._channel = None
 
     def run_cell(self, cell: NotebookNode) -> Outcome:
-        """Run one code cell and put its outputs into it.
+        """Run one code cell, and replace its outputs and its execution count.
 
-        Parameters
-        ----------
-        cell
-            The code cell; its outputs and its execution count are replaced.
-
-        Returns
-        -------
-        {"done", "timeout", "died", "skipped"}
-            "done" also for a cell that ends with an error; "skipped" if the notebook's time is used up.
-
-        Raises
-        ------
-        SandboxError
-            If the kernel was lost and no other can be started.
+        "done" is also returned for a cell that ends with an error, "skipped" if the notebook's time is used
+        up. Raises SandboxError if the kernel was lost and no other can be started.
         """
         if self.budget.is_used_up:
             return "skipped"
@@ -132,26 +122,10 @@ class KernelClient:
         return outcome
 
     def call(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
-        """Call the answer to an exercise in the kernel.
+        """Call the answer of this name: one answer per call, whatever goes wrong.
 
-        Parameters
-        ----------
-        name
-            The name of the answer.
-        calls
-            The arguments and what else to do, see `nbjudge.calls.calls_for`.
-        watched_calls
-            The names of the steps to note if they run.
-
-        Returns
-        -------
-        Reply
-            One answer per call; whatever goes wrong becomes an answer that says so.
-
-        Raises
-        ------
-        SandboxError
-            If the kernel was lost and no other can be started.
+        `calls` are made by `nbjudge.calls.calls_for`; if a step of `watched_calls` runs, that is noted.
+        Raises SandboxError if the kernel was lost and no other can be started.
         """
         if self.budget.is_used_up:
             return Reply([Answer("timeout")] * len(calls))
@@ -176,20 +150,20 @@ class KernelClient:
         except TimeoutError:
             self._restart()
             return Reply([Answer("timeout")] * len(calls), lost=True)
-        except channel.KernelDiedError:
+        except KernelDiedError:
             self._restart()
             return Reply([Answer("died")] * len(calls), lost=True)
         except Exception as error:  # whatever a kernel sends must not stop the class
             return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
 
     def _execute(self, cell: NotebookNode, seconds: float) -> Outcome:
-        source = channel.without_surrogates(cell.source)
+        source = without_surrogates(cell.source)
         # Given cells may rebind the student's names, and answers are called with their own.
         note_names = NOTE_STUDENTS if is_written_by_student(cell) else NOTE_GIVEN
         try:
             command = messages.Execute(source, self._output_left, self.limits.output, note_names)
             shown, timed_out = self._request(command, messages.CellReply, self._deadline(seconds))
-        except channel.KernelDiedError:
+        except KernelDiedError:
             return "died"
         except TimeoutError:
             shown, timed_out = messages.CellReply(), True
@@ -215,7 +189,7 @@ class KernelClient:
         elif not errors and reply is not None and reply.failed:
             cell.outputs.append(_error(reply.ename, reply.evalue))
         if not timed_out and (reply is None or reply.failed):  # the names were not noted
-            with suppress(channel.KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
+            with suppress(KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
                 self._evaluate(note_names, self._deadline(self.limits.cell))
         return "timeout" if timed_out else "done"
 
@@ -253,7 +227,7 @@ class KernelClient:
     def _evaluate(self, expression: str, deadline: Deadline, request: str = "") -> str:
         """Return the printed value of an expression, for which `request` is in the kernel's message.
 
-        Raises TimeoutError, channel.KernelDiedError, or ValueError if there is no readable value.
+        Raises TimeoutError, KernelDiedError, or ValueError if there is no readable value.
         """
         evaluation, _ = self._request(messages.Evaluate(expression, request), messages.Evaluation, deadline)
         if evaluation.status == "stopped":
@@ -262,12 +236,10 @@ class KernelClient:
             raise ValueError(evaluation.text)
         return evaluation.text
 
-    def _request(
-        self, command: messages.Command, reply_type: type[channel.R], deadline: Deadline
-    ) -> tuple[channel.R, bool]:
+    def _request(self, command: messages.Command, reply_type: type[R], deadline: Deadline) -> tuple[R, bool]:
         """Send a command and wait for its reply, see `Channel.request`."""
         if self._channel is None:
-            raise channel.KernelDiedError
+            raise KernelDiedError
         try:
             return self._channel.request(command, reply_type, deadline)
         except TimeoutError:

@@ -25,9 +25,8 @@ from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 
 # The modules of the probe. They are sent as one program, without their imports of each other.
-PARTS = [f"nbjudge.values.{name}" for name in ("kinds", "packing", "tables")]
-_OF_THE_PROBE = "kernel_state watching building respond"
-PARTS += [f"nbjudge.probe.{name}" for name in _OF_THE_PROBE.split()]
+PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.tables"]
+PARTS += ["nbjudge.probe.watching", "nbjudge.probe.respond"]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
 _PACKED = string.ascii_letters.encode() + string.digits.encode() + b"+/= "
@@ -51,13 +50,10 @@ LARGEST_REPLY = 64 * 2**20  # characters
 
 
 def send_along(module: str) -> None:
-    """Add a module to the probe, for a library whose values it knows.
+    """Add a module, by its full name, to the probe, for a library whose values it knows.
 
-    Parameters
-    ----------
-    module
-        The full name. It must import from `nbjudge` as `from … import …`, and no two modules of the probe may
-        define the same name.
+    It must import from `nbjudge` as `from … import …`, and no two modules of the probe may define the same
+    name.
     """
     if module not in PARTS:
         PARTS.append(module)
@@ -66,11 +62,8 @@ def send_along(module: str) -> None:
 def expression(with_probe: bool = True) -> str:
     """Return an expression whose value is the packed reply to the request that came in the same message.
 
-    Parameters
-    ----------
-    with_probe
-        Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
-        request; the value is `NO_PROBE` if it has not, or if it has been changed.
+    Without the probe in it, the kernel must have kept that of an earlier request; the value is `NO_PROBE` if
+    it has not, or if it has been changed.
     """
     sent, digest = _program(tuple(PARTS))
     program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
@@ -78,17 +71,7 @@ def expression(with_probe: bool = True) -> str:
 
 
 def request(name: str, calls: list[Call], watched_calls: WatchedCalls) -> str:
-    """Return the packed request.
-
-    Parameters
-    ----------
-    name
-        The name of the answer.
-    calls
-        See `nbjudge.calls.calls_for`.
-    watched_calls
-        The names of the steps to note if they run, see `nbjudge.authoring.exercise.Step.watched_calls`.
-    """
+    """Return the packed request for these calls (`nbjudge.calls.calls_for`) of the answer of this name."""
     return packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
 
 

@@ -27,21 +27,12 @@ MAX_HALVINGS = 3
 
 
 class Deadline:
-    """The end of a wait: by the clock, or by a kernel's own time.
+    """The end of a wait: by the clock, or by the own time of the kernel with this process id.
 
     A kernel's own time is processor time while it works, and clock time while it sleeps. A kernel that is
     ready to run but waits for a processor is not charged for the wait. Time is charged whenever
     `seconds_left` is read, so read it often. The deadline also ends after `WALL_CLOCK_FACTOR` times its
-    seconds by the clock.
-
-    Parameters
-    ----------
-    seconds
-        Seconds of the clock, or of the kernel's own time.
-    pid
-        The kernel's process; None for a deadline by the clock.
-    ends
-        The value of `time.monotonic()` at which the deadline ends in any case.
+    seconds by the clock, and when `time.monotonic()` reaches `ends`.
     """
 
     def __init__(self, seconds: float, pid: int | None = None, ends: float = float("inf")) -> None:
@@ -110,18 +101,11 @@ def _state(task: Path) -> str:
 
 
 class TimeBudget:
-    """The time that one notebook has.
+    """The time that one notebook has, in seconds.
 
     A loss is a cell that timed out or ended its kernel, or a request to an exercise that did. At the second
     loss the time that is left is cut to half of the full time, at the fourth to a quarter, at the sixth to
     an eighth. A notebook with one slow cell keeps its full time.
-
-    Parameters
-    ----------
-    seconds
-        The time for the whole notebook.
-    clock
-        The current time in seconds.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:

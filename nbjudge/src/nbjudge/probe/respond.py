@@ -5,6 +5,13 @@ It also sends back which arguments the answer changed. The text of this file and
 kernel. It knows no reference, compares no result and decides nothing: students who tamper with it only spoil
 their own answers. The grader's process uses the same functions to run references and mistakes on the same
 inputs.
+
+Names and random state are set for the calls, and restored after them. Given cells and tests assign names,
+too: `total`, `rows`, `result`. If a student calls a helper of theirs by such a name, the answer is called
+with their helper in its place. A name that only the assignment's own cells bind has the value that they gave
+it last, as it has for the reference. Random numbers are the same whenever the same calls are made: a module
+that draws its own weights gets the same ones as others made like it, and a cell after a check draws what it
+would have drawn without.
 """
 
 from __future__ import annotations
@@ -13,17 +20,74 @@ import difflib
 import itertools
 import linecache
 import os
+import random
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
-from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.watching import ANOTHER_THREAD, OtherThreads, Recording, WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values, type_names
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
+
+# What is looked at without calling a method: what a call returns, and how the object is made.
+RESULTS = ("result", "result again")
+SIDES = (*RESULTS, "parameters", "buffers", "buffer values", "state", "attributes")
+MOST_NAMES = 4  # of parameters, in a message
+
+
+class WrongParametersError(Exception):
+    """The module's parameters do not fit the weights that the judge sent."""
+
+    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
+        missing = [name for name in sent if name not in own]
+        extra = [name for name in own if name not in sent]
+        shapes = [
+            f"{name} {own[name]} instead of {sent[name]}"
+            for name in sent
+            if own.get(name, sent[name]) != sent[name]
+        ]
+        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
+        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
+
+
+def _some_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+class Builder:
+    """Plain objects. Another library's (torch's modules) have a builder of their own."""
+
+    def make(self, answer: Callable[..., Any], build: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """The object, as `nbjudge.authoring.build` describes it."""
+        return answer(*args, **kwargs)
+
+    def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
+        """How else to make the object for the same results: once more in each mode that it has."""
+        return [build]
+
+    def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """A call whose result is not used: what an object keeps of it shows in the next one."""
+        instance(*args, **kwargs)
+
+    def parameters(self, instance: Any) -> dict[str, Any]:
+        """Of the object, what gradients are asked for beside those of the arguments."""
+        return {}
+
+    def side(self, instance: Any, name: str) -> Any:
+        """How the object is made: one of `SIDES` that is no result."""
+        if name == "attributes":
+            return {key: type(value).__name__ for key, value in sorted(vars(instance).items())}
+        raise ValueError(f"a {type(instance).__name__} has no {name}")
+
+
+# By the name that `Build.builder` holds.
+BUILDERS: dict[str, Builder] = {"object": Builder()}
+
 
 LONGEST_MESSAGE = 500  # characters
 LIKENESS = 0.8  # of 1, from which on a name may be meant for another one
@@ -339,3 +403,52 @@ def _is_same(part: Any, other: Any) -> bool:
     if kind is not None:
         return kind.identical(part, other)
     return type(part) is type(other) and bool(part == other or (part != part and other != other))
+
+
+# Kept on the module `sys`, where no cell of a notebook comes across it: the names that the student bound
+# last, and all names as the last cell left them.
+REMEMBERED = "nbjudge_names"
+_NOTE = (
+    "(lambda sys: (lambda old, now: sys.__setattr__('nbjudge_names', ({own}, now)))"
+    "(sys.__dict__.get('nbjudge_names', ({{}}, {{}})), {{**sys.modules['__main__'].__dict__}}))"
+    "(__import__('sys'))"
+)
+# Evaluated after each cell, of the assignment's own and of the student's. It costs as much as there are
+# names, whatever they hold.
+NOTE_GIVEN = _NOTE.format(own="old[0]")
+NOTE_STUDENTS = _NOTE.format(
+    own="{name: value for name, value in now.items()"
+    " if old[1].get(name, now) is not value or old[0].get(name, now) is value}"
+)
+
+
+@contextmanager
+def as_remembered(namespace: dict[str, Any]) -> Iterator[None]:
+    """Give the student's names back what the student bound to them, and afterwards what they hold now."""
+    remembered, _ = getattr(sys, REMEMBERED, ({}, {}))
+    absent = object()
+    rebound = {
+        name: namespace.get(name, absent)
+        for name, value in remembered.items()
+        if namespace.get(name, absent) is not value
+    }
+    namespace.update({name: remembered[name] for name in rebound})
+    try:
+        yield
+    finally:
+        for name, value in rebound.items():
+            if value is absent:
+                namespace.pop(name, None)
+            else:
+                namespace[name] = value
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Inside, Python and every library that is imported draw from this seed, a whole number below 2**32."""
+    with ExitStack() as undo:
+        undo.callback(random.setstate, random.getstate())
+        random.seed(seed)
+        for kind in KINDS:
+            undo.callback(kind.draw_from(seed))
+        yield

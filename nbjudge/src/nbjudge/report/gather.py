@@ -141,7 +141,9 @@ def _plain(verdict: Verdict) -> Verdict:
         exercise=plain(verdict.exercise),
         groups=tuple(replace(group, name=plain(group.name)) for group in verdict.groups),
         findings=tuple(
-            Finding(plain(each.sentence), plain(each.mistake) or None, plain(each.evidence))
+            Finding(
+                plain(each.sentence), plain(each.mistake) or None, plain(each.evidence), kind=plain(each.kind)
+            )
             for each in verdict.findings
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import StatisticsError, correlation, mean, median, mode, quantiles
+from statistics import StatisticsError, correlation, mean, median, quantiles
 from typing import Any
 
 from nbjudge.judge.verdict import FORBIDDEN, GroupVerdict
@@ -50,7 +50,7 @@ Tables = dict[str, Table]
 
 def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
     """All tables of an assignment; `anonymous` leaves out who, and what could tell."""
-    mistakes, others = findings(assignment)
+    mistakes, others = findings(assignment, anonymous)
     tables = {
         "exercises": exercises(assignment),
         "groups": groups(assignment),
@@ -96,12 +96,13 @@ def exercises(assignment: ClassResults) -> Table:
     return table_of(columns, rows)
 
 
-def findings(assignment: ClassResults) -> tuple[Table, Table]:
-    """The named mistakes, and what else was found, the most frequent first: how many, and who.
+def findings(assignment: ClassResults, anonymous: bool = False) -> tuple[Table, Table]:
+    """The named mistakes, and the kinds of what else was found, the most frequent first: how many, and who.
 
-    A student counts once for each, however many groups show it.
+    A student counts once for each, however many groups show it. The sentence is the most frequent one.
     """
-    # By cell, mistake and, of a finding without a name, its sentence: each student who was told, and what.
+    # By cell, mistake and, of a finding without a name, its kind: each student who was told, and what.
+    # Records from before have no kinds.
     told: dict[tuple[Key, str | None, str], list[tuple[str, str]]] = defaultdict(list)
     judged = Counter[Key]()
     for submission, key, verdict in assignment.verdicts():
@@ -109,11 +110,14 @@ def findings(assignment: ClassResults) -> tuple[Table, Table]:
         if verdict.regrade is not None and verdict.points >= verdict.max_points:
             continue  # an instructor found nothing wrong
         for finding in dict.fromkeys(verdict.findings):
-            found = (key, finding.mistake, "" if finding.mistake else finding.sentence)
+            found = (key, finding.mistake, "" if finding.mistake else finding.kind or finding.sentence)
             told[found].append((submission.student, finding.sentence))
     rows: list[Row] = []
     for (key, mistake, _), those in told.items():
-        who, sentence = sorted({student for student, _ in those}), mode(sentence for _, sentence in those)
+        who = sorted({student for student, _ in those})
+        ((sentence, times),) = Counter(sentence for _, sentence in dict.fromkeys(those)).most_common(1)
+        if anonymous and times < LEAST_ANONYMOUS and mistake in (None, FORBIDDEN):
+            sentence = NOT_SAID  # it may quote what a student's code says
         row = {"exercise": assignment.cells[key], "mistake": mistake, "students": len(who), "of": judged[key]}
         rows.append(row | {"sentence": sentence, WHO: who})
     rows.sort(key=lambda row: -row["students"])

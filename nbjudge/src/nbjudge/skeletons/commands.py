@@ -1,7 +1,8 @@
-"""The commands `new-lesson` and `new-exercise`; a course's own program passes its form."""
+"""The commands `new-lesson` and `new-exercise`, to which a course passes its form, and what `init` writes."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-if TYPE_CHECKING:  # it imports what takes long
-    from nbjudge.skeletons.templates import Form
+if TYPE_CHECKING:
+    from nbjudge.skeletons.notebooks import Form
 
 
 def add_commands(app: typer.Typer, make_form: Callable[[], Form], heading: str | None = None) -> None:
@@ -55,3 +56,29 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form], heading: str |
 
 def _print(sentence: str) -> None:
     Console().print(Text(sentence), soft_wrap=True)
+
+
+LINES = """
+# Graded with nbjudge: student code in a sandbox, judged from outside of it.
+from nbjudge import configure  # noqa: E402
+
+configure(get_config())  # noqa: F821
+"""
+NEW_FILE = "c = get_config()  # noqa: F821 - nbgrader provides it\n"
+
+
+def add_to_configuration(root: Path) -> str:
+    """Add what a course needs to its configuration, or make one; what was done, as a sentence.
+
+    Raises CourseError where the file does not load.
+    """
+    from nbjudge.course.configuration import CONFIG_FILE, read_config
+
+    path = root / CONFIG_FILE
+    read_config(root)
+    old = path.read_text() if path.exists() else ""
+    if re.search(r"^\s*configure\(", old, re.MULTILINE):
+        return f"{path} is left as it is: it calls `configure` already."
+    path.write_text((old or NEW_FILE).rstrip("\n") + f"\n{LINES}")
+    done = "Added three lines to" if old else "Made"
+    return f"{done} {path}: submissions are graded with nbjudge from now on."

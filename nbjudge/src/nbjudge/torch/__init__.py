@@ -4,10 +4,9 @@ Importing this makes torch's values known to the grader, here and in the kernels
 """
 
 from nbjudge.kernel.protocol import send_along
-from nbjudge.torch import values, watching
+from nbjudge.torch import values
 
-for _part in (values, watching):
-    send_along(_part.__name__)
+send_along(values.__name__)
 
 from nbjudge.torch.authoring import Draw, Step, build  # noqa: E402
 

@@ -32,20 +32,10 @@ def without_gradients(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
-    """Make a call without gradients and count the bytes of the tensors that it holds.
+    """Make a call without gradients; return its value, and the bytes of the tensors that it holds.
 
-    Parameters
-    ----------
-    call : callable
-        Makes the call when it is called without arguments.
-
-    Returns
-    -------
-    value : object
-        What the call returned.
-    report : dict of str to int
-        "largest", the bytes of the largest tensor that was made; "most", those of all tensors that were held
-        at once, results and what operators need within themselves included. Arguments do not count.
+    "largest" is the largest tensor that was made; "most" are all tensors that were held at once, results and
+    what operators need within themselves included. Arguments do not count.
     """
     with torch.no_grad(), allocations() as sizes:
         value = call()
@@ -54,19 +44,9 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
 
 
 def memory_beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Make a call without gradients and count the bytes that it holds beside torch.
+    """Make a call without gradients; return its value, and the most bytes that it holds beside torch.
 
-    Parameters
-    ----------
-    call : callable
-        Makes the call when it is called without arguments.
-
-    Returns
-    -------
-    value : object
-        What the call returned.
-    report : int
-        The most bytes held at once in Python's own objects and in NumPy's arrays, in whole blocks of 64 KiB.
+    They are those of Python's own objects and of NumPy's arrays, in whole blocks of 64 KiB.
     """
     with torch.no_grad():
         value, held = _beside_torch(call)
@@ -79,17 +59,7 @@ def memory_beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
 def all_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
     """Count what `memory_of` and `memory_beside_torch` count, in one call.
 
-    Parameters
-    ----------
-    call : callable
-        Makes the call when it is called without arguments.
-
-    Returns
-    -------
-    value : object
-        What the call returned.
-    report : dict of str to int
-        That of `memory_of`, and as "elsewhere" that of `memory_beside_torch`.
+    The report is that of `memory_of`, and as "elsewhere" that of `memory_beside_torch`.
     """
     elsewhere = []
 
@@ -106,10 +76,7 @@ def all_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
 def allocations() -> Iterator[list[int]]:
     """Count what torch allocates while the block runs: the list is filled when it ends.
 
-    Yields
-    ------
-    list of int
-        The bytes of each tensor that was made, and less than 0 where a tensor's memory was freed.
+    It holds the bytes of each tensor that was made, and less than 0 where a tensor's memory was freed.
     """
     autograd: Any = torch._C._autograd
     profiler: Any = torch._C._profiler
@@ -138,20 +105,9 @@ def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
 
 
 def multiplications_of(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Make a call without gradients and count how many numbers it multiplies.
+    """Make a call without gradients; return its value, and how many numbers it multiplies.
 
-    Parameters
-    ----------
-    call : callable
-        Makes the call when it is called without arguments.
-
-    Returns
-    -------
-    value : object
-        What the call returned.
-    report : int
-        The multiplications of all products of matrices and vectors, and of convolutions; other operators do
-        not count.
+    Those of all products of matrices and vectors, and of convolutions, count; other operators do not.
     """
     with torch.no_grad(), _CountProducts() as products:
         value = call()

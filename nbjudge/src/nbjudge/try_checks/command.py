@@ -6,10 +6,12 @@ solution runs in a kernel once, besides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
@@ -20,9 +22,11 @@ from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise, Step
 from nbjudge.calls import caller_of
+from nbjudge.cell_metadata import checked_exercise
+from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import in_folder
-from nbjudge.errors import CourseError, ExitStatus
+from nbjudge.errors import CourseError, ExitStatus, SandboxError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.probe.watching import python_functions
@@ -51,6 +55,15 @@ VERIFIED = (
     " A verifier's sentence comes first where the mistake's values are random and cannot be recognised: let "
     "the verifier return the mistake's name then."
 )
+
+SEED = 0  # on which the solution is also called in this process
+PROGRESS = "Running {notebook} with its solution in a student's kernel, as far as the last test …"
+LOST = (
+    "The solution of `{name}` gets {points:g} of {max_points:g} points in a student's kernel, where the "
+    "whole notebook runs: “{message}” Look for a name that the answer's cell and a later cell both set, "
+    "and for a cell that fails."
+)
+SKIPPED = "The solution was not run in a student's kernel: {reason}"
 
 
 @dataclass(frozen=True)
@@ -172,13 +185,50 @@ def try_all(
         problems += [trial.problem for trial in tried if trial.problem]
         if not answer and not tried[0].problem:
             right.setdefault(assignment, []).append(exercise.name)
-    if in_a_kernel and right:
-        from nbjudge.try_checks.in_a_kernel import problems_in_a_kernel  # which needs the packages of grading
-
     for assignment, names in right.items() if in_a_kernel else ():
         problems += problems_in_a_kernel(assignment, names, console)
     success = "" if answer else "Right answers get full marks, and each mistake is named."
     return print_problems(problems, success, console)
+
+
+def problems_in_a_kernel(
+    assignment: Assignment, exercises: Collection[str], console: Console
+) -> Iterator[str]:
+    """Grade the solution once, and say in a sentence each what it loses in some of the exercises.
+
+    Without a sandbox, where the course requires one, it is not run, and the console says so.
+    """
+    from nbjudge.grading.grade import grade
+    from nbjudge.grading.job import environment_of
+    from nbjudge.grading.solution import solved_form
+    from nbjudge.sandbox.bubblewrap import refusal
+    from nbjudge.settings import GradingSettings
+    from nbjudge.submission.files import copy_plain_files
+
+    settings = GradingSettings(config=read_config(assignment.course.root))
+    reason = refusal() if settings.sandbox else None
+    if reason is not None:
+        console.print(SKIPPED.format(reason=reason), soft_wrap=True, markup=False)
+        return
+    notebook = solved_form(assignment, settings.config)
+    tests = [at for at, cell in enumerate(notebook.cells) if checked_exercise(cell) in exercises]
+    notebook.cells = notebook.cells[: max(tests, default=-1) + 1]  # as far as the last of the exercises
+    environment = environment_of(notebook, assignment, settings)
+    with console.status(PROGRESS.format(notebook=assignment.name)), TemporaryDirectory() as folder:
+        copy_plain_files(assignment.source_path.parent, Path(folder))
+        try:
+            verdicts = grade(notebook, assignment, Path(folder), SEED, environment)
+        except SandboxError as error:
+            console.print(SKIPPED.format(reason=error), soft_wrap=True, markup=False)
+            return
+    for verdict in verdicts:
+        if verdict.exercise in exercises and verdict.points < verdict.max_points:
+            yield LOST.format(
+                name=verdict.exercise,
+                points=verdict.points,
+                max_points=verdict.max_points,
+                message=verdict.message[:LONGEST],
+            )
 
 
 def print_problems(problems: Sequence[str], success: str, console: Console) -> ExitStatus:

@@ -17,7 +17,7 @@ from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.retest import retest_calls
-from nbjudge.probe.building import BUILDERS
+from nbjudge.probe.respond import BUILDERS
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import MadeInKernel
 

@@ -20,24 +20,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nbjudge.tutor.learner import has_tutor
     from nbjudge.tutor.learner.checking import check
     from nbjudge.tutor.learner.live_box import STORED, LiveBox
-    from nbjudge.tutor.learner.location import has_tutor
     from nbjudge.tutor.learner.notebook import begin_notebook
-    from nbjudge.tutor.learner.panel import with_code
     from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
+    from nbjudge.tutor.learner.result import with_code
 
-# The modules of the public names, in `learner`.
-PUBLIC = {
-    "ExerciseHistory": "record",
-    "LearnerRecord": "record",
-    "LiveBox": "live_box",
-    "STORED": "live_box",
-    "begin_notebook": "notebook",
-    "check": "checking",
-    "has_tutor": "location",
-    "with_code": "panel",
-}
+# The modules of the public names, from `learner`.
+PUBLIC = {"begin_notebook": ".notebook", "check": ".checking", "has_tutor": ".", "with_code": ".result"}
+PUBLIC |= {"LearnerRecord": ".record", "ExerciseHistory": ".record", "LiveBox": ".live_box"}
+PUBLIC["STORED"] = ".live_box"
 
 
 def __getattr__(name: str) -> Any:
@@ -46,7 +39,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "check":
         import_module("nbjudge.tutor.learner.notebook").begin_notebook()
-    return getattr(import_module(f"nbjudge.tutor.learner.{PUBLIC[name]}"), name)
+    return getattr(import_module(PUBLIC[name], "nbjudge.tutor.learner"), name)
 
 
 __all__ = [

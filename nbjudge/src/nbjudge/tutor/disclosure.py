@@ -28,38 +28,18 @@ Schedule = tuple[tuple[Disclosure, date], ...]  # each disclosure with its first
 
 @dataclass(frozen=True)
 class DisclosureSettings:
-    """The disclosure of every assignment of a course.
-
-    Parameters
-    ----------
-    default
-        The disclosure of assignments without a schedule of their own.
-    by_assignment
-        The schedules of the others, by the name of the assignment's folder.
-    """
+    """The disclosure of every assignment of a course: a schedule by its folder's name, or the default."""
 
     default: Disclosure = Disclosure.FULL
     by_assignment: Mapping[str, Schedule] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: Mapping[str, Any], assignments: Collection[str], default: Disclosure) -> Self:
-        """Read the section `Tutor` of a configuration.
+        """Read the section `Tutor` of a configuration: `level` for all assignments, `levels` for single ones.
 
-        Parameters
-        ----------
-        options
-            `level` for all assignments and `levels` for single ones. Each value is one disclosure; in
-            `levels` it may also be a list of pairs of a disclosure and its first day ("" for from the start).
-        assignments
-            The assignments that the course has.
-        default
-            The disclosure where the options have none.
-
-        Raises
-        ------
-        SettingsError
-            If an option, an assignment, a disclosure or a date does not exist. A wrong name must not fall
-            back to a default that may show solutions.
+        Each value is one disclosure; in `levels` it may also be a list of pairs of a disclosure and its first
+        day ("" for from the start). Raises SettingsError if an option, an assignment, a disclosure or a date
+        does not exist: a wrong name must not fall back to a default that may show solutions.
         """
         for option in options:
             if option not in OPTIONS:

@@ -134,19 +134,10 @@ class Material:
 
 
 def material_of(course: Course, default: Disclosure = Disclosure.FULL) -> Material:
-    """Return the material of a course from its sources and checks.
+    """Return the material of a course; `default` is the disclosure where its configuration sets none.
 
-    Parameters
-    ----------
-    course
-        The course.
-    default
-        The disclosure of assignments for which the course's configuration sets none.
-
-    Raises
-    ------
-    CourseError
-        If the configuration's section `Tutor` names an option, assignment or disclosure that does not exist.
+    Raises CourseError if the configuration's section `Tutor` names an option, assignment or disclosure that
+    does not exist.
     """
     assignments = {
         assignment.folder: TutoredAssignment(assignment) for assignment in course.assignments.values()

@@ -39,19 +39,8 @@ def serve(
 ) -> None:
     """Answer requests, each in a thread of its own, until `incoming` ends.
 
-    Parameters
-    ----------
-    reply_to
-        Makes the reply to a request.
-    incoming, outgoing
-        Where requests are read from, and replies are written to.
-    warm_up
-        Makes the tutor fast; afterwards it sends `TutorReady`.
-
-    Raises
-    ------
-    ValueError
-        If `incoming` holds something else than frames.
+    `warm_up` makes the tutor fast; afterwards it sends `TutorReady`. Raises ValueError if `incoming` holds
+    something else than frames.
     """
     writing = threading.Lock()
 

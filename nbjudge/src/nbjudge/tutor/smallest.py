@@ -21,7 +21,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.probe.building import BUILDERS
+from nbjudge.probe.respond import BUILDERS
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
 
 LARGEST_SIZE = 4

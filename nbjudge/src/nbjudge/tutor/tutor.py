@@ -74,22 +74,9 @@ class Tutor:
         self.called_exercise = ""  # the exercise whose calls the kernel is making now
 
     def reply(self, request: messages.AnyRequest) -> messages.Reply:
-        """Do what a request asks for.
+        """Do what a request of this tutor's kernel asks for; return a `CallRequest`, or the result.
 
-        Parameters
-        ----------
-        request
-            A request of the kernel that this tutor is for.
-
-        Returns
-        -------
-        messages.Reply
-            A `CallRequest`, or the result.
-
-        Raises
-        ------
-        CourseError
-            If the course has no such exercise or assignment.
+        Raises CourseError if the course has no such exercise or assignment.
         """
         assignment = self._assignment(request)
         if assignment is None:

@@ -10,22 +10,64 @@ import ast
 import hashlib
 import inspect
 import linecache
+import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython import get_ipython
 
+from nbjudge.tutor.learner import TutorMissingError
 from nbjudge.tutor.learner.answering import CallOutcome, answer, respond
 from nbjudge.tutor.learner.connection import Connection
-from nbjudge.tutor.learner.failed_runs import FailedRuns
-from nbjudge.tutor.learner.location import TutorMissingError
 from nbjudge.tutor.learner.record import LearnerRecord
 from nbjudge.tutor.learner.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply
+
+# By the text, because a cell with a SyntaxError has no tree.
+DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=(?!=)", re.MULTILINE)
+STOPPED = "The last run of the cell with `{name}` stopped with {error}"
+LONGEST = 200  # characters of an error
+
+
+class FailedRuns:
+    """Is told when a cell begins and ends, and says of an answer whether its cell's last run failed."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, Any] = {}  # what the names of the running cell held
+        self._failed: dict[
+            str, tuple[str, bool, Any]
+        ] = {}  # the error, whether the name is as before, its value
+
+    def begin(self, source: str, names: dict[str, Any]) -> None:
+        """A cell begins to run."""
+        defined = ("".join(found) for found in DEFINED.findall(source))
+        self._before = {name: names.get(name) for name in defined}
+
+    def end(self, error: BaseException | None, names: dict[str, Any]) -> None:
+        """It has ended, perhaps with an error."""
+        for name, before in self._before.items():
+            value = names.get(name)
+            self._failed.pop(name, None)
+            if error is not None and not isinstance(error, NotImplementedError):
+                text = f"{type(error).__name__}: {error}".partition("\n")[0][:LONGEST].rstrip(".: ")
+                self._failed[name] = text, value is before, value
+        self._before = {}
+
+    def note(self, name: str, names: dict[str, Any], is_right: bool) -> str:
+        """Return what to say beside the check of an answer; mostly nothing.
+
+        If the run that failed has defined it all the same, the error explains only what is wrong.
+        """
+        error, is_older, value = self._failed.get(name, ("", False, None))
+        if not error or names.get(name) is not value or (is_right and not is_older):
+            return ""
+        older = ": an earlier definition was checked." if is_older and value is not None else "."
+        return STOPPED.format(name=name, error=error) + older
+
 
 connection, failed_runs, record = Connection(), FailedRuns(), LearnerRecord()
 DIED = (
@@ -87,15 +129,8 @@ def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage
 def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
     """Send a request to the tutor, and make the calls that it asks for until it has a result.
 
-    Returns
-    -------
-    tuple of Reply and list of str
-        The result, and notes on what the answer did meanwhile.
-
-    Raises
-    ------
-    TutorMissingError
-        If there is no tutor.
+    Returns the result, and notes on what the answer did meanwhile. Raises TutorMissingError if there is no
+    tutor.
     """
     from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
 

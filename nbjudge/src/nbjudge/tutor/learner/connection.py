@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbjudge.tutor.learner.location import ADDRESS, NO_TUTOR, OFF, TutorMissingError, course_around
+from nbjudge.tutor.learner import ADDRESS, NO_TUTOR, OFF, TutorMissingError, course_around
 
 if TYPE_CHECKING:
     from nbjudge.tutor.learner.transport import LocalTutor, NetworkTutor

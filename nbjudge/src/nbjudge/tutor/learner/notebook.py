@@ -13,11 +13,10 @@ from typing import Any
 
 from IPython import get_ipython
 
-from nbjudge.tutor.learner import checking
+from nbjudge.tutor.learner import TutorMissingError, checking
 from nbjudge.tutor.learner.answering import load_ahead
-from nbjudge.tutor.learner.location import TutorMissingError
-from nbjudge.tutor.learner.panel import is_notebook
 from nbjudge.tutor.learner.record import LearnerRecord
+from nbjudge.tutor.learner.result import is_notebook
 
 IDLE_SECONDS = 0.5  # after the set-up cell, if no other cell runs
 TAKEN = (

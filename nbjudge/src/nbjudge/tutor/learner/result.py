@@ -1,20 +1,83 @@
-"""The results of `check`: shown as a panel with buttons in a notebook, as text in a terminal."""
+"""The results of `check`: HTML with buttons for a notebook, text for a terminal.
+
+JupyterLab's own colours, so that it reads well in a dark theme; signs and words, never colour alone.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbjudge.tutor.learner import panel
-from nbjudge.tutor.learner.location import TutorMissingError
+from IPython import get_ipython
+from IPython.display import display
+
+from nbjudge.tutor.learner import TutorMissingError
 from nbjudge.tutor.learner.record import LearnerRecord
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, CheckResult, Part, Reply, Step
 
     Converse = Callable[[AnyRequest], tuple[Reply, list[str]]]
+
+TEXT, PALE = "var(--jp-content-font-color1, inherit)", "var(--jp-content-font-color2, inherit)"
+LINE = "var(--jp-border-color1, #888)"
+# Dollars and backslashes of a learner's are no formulas.
+FRAME = (
+    '<section class="mathjax_ignore tex2jax_ignore" aria-label="{label}" '
+    'style="border-left: 4px solid {line}; padding: 0.2em 0 0.2em 1em; color: {text}; line-height: 1.5; '
+    'max-width: 60em">{content}</section>'
+)
+CODE = (
+    '<pre style="padding: 0.6em; margin: 0.3em 0; overflow-x: auto; border: 1px solid {line}; '
+    'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
+)
+BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}
+WAITING = "One moment …"
+NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
+PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
+
+
+def is_notebook(shell: object) -> bool:
+    """Whether the shell has cells and a page for panels: Jupyter's, or one derived from it as in Colab."""
+    return any(kind.__name__ == NOTEBOOK for kind in type(shell).__mro__)
+
+
+def frame(content: str, label: str) -> str:
+    return FRAME.format(label=escape(label, quote=True), line=LINE, text=TEXT, content=content)
+
+
+def with_code(sentence: str) -> str:
+    """`names` as code, all else unchanged."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
+
+
+def _part_html(part: Part) -> str:
+    title = f"<p><strong>{with_code(part.title)}</strong></p>" if part.title else ""
+    if part.kind == "code":
+        return title + CODE.format(line=LINE, code=escape(part.text))
+    if part.kind == "markdown":
+        return title + _markdown(part.text)
+    return f"{title}<p>{with_code(part.text)}</p>"
+
+
+def _markdown(text: str) -> str:
+    """Return Markdown as HTML, made by JupyterLab's library, without pictures from elsewhere."""
+    import mistune
+
+    # With `escape`, only the library itself writes tags. Fetching a picture would tell its server who reads.
+    return PICTURE.sub(_embedded_picture, str(mistune.create_markdown(escape=True)(text)))
+
+
+def _embedded_picture(tag: re.Match[str]) -> str:
+    """Return the tag of a picture that is part of the text; of another one its description."""
+    values = dict(ATTRIBUTE.findall(tag[0]))
+    return tag[0] if values.get("src", "").startswith("data:image/") else values.get("alt", "")
+
 
 IN_A_TERMINAL = 'More: check("{exercise}").mistake(), .help(), .solution()'
 NOT_YET = (
@@ -50,7 +113,7 @@ class Sentence:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        return panel.sentence_html(self.sentence)
+        return frame(f"<p>{with_code(self.sentence)}</p>", "The tutor")
 
     def mistake(self) -> Sentence:
         """Return the same sentence: there is no help without a check."""
@@ -66,10 +129,10 @@ class Help:
         self.parts, self.label = parts, label
 
     def __repr__(self) -> str:
-        return panel.parts_text(self.parts)
+        return "\n\n".join("\n".join(filter(None, (part.title, part.text))) for part in self.parts)
 
     def _repr_html_(self) -> str:
-        return panel.parts_html(self.parts, self.label)
+        return frame("".join(map(_part_html, self.parts)), self.label)
 
 
 class CheckPanel:
@@ -132,13 +195,85 @@ class CheckPanel:
         return self._ask("solution")
 
     def __repr__(self) -> str:
-        return f"{panel.panel_text(self._result, self._notes)}\n{self.more}"
+        lines = [f"{self._result.exercise}: {self._score}"]
+        for finding in self._result.findings:
+            lines += ["", finding.sentence, *filter(None, [finding.evidence])]
+        groups = [f"  {sign} {name}{note}" for sign, name, note in self._groups()]
+        return "\n".join([*lines, *(["", *groups] if groups else []), *self._notes, self.more])
 
     def _repr_html_(self) -> str:
-        return panel.panel_html(self._result, self._notes)
+        exercise, content = self._result.exercise, ""
+        for finding in self._result.findings:
+            evidence = f"<br><small>{with_code(finding.evidence)}</small>" if finding.evidence else ""
+            content += f"<p>✗ {with_code(finding.sentence)}{evidence}</p>"
+        rows = ""
+        for sign, name, note in self._groups():
+            differs = f'<strong>{escape(name)}</strong><span style="color: {PALE}">{escape(note)}</span>'
+            rows += f"<li>{sign} {differs if note else escape(name)}</li>"
+        if rows:
+            content += f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>'
+        content += "".join(f"<p>{escape(note)}</p>" for note in self._notes)
+        title = f"<p><strong><code>{escape(exercise)}</code></strong>: {escape(self._score)}</p>"
+        return frame(title + content, exercise)
 
     def _ipython_display_(self) -> None:
-        panel.show_with_buttons(self)
+        """Display the panel; where the frontend is a notebook, with a button for each kind of help."""
+        display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
+        if is_notebook(get_ipython()) and self.steps:
+            if find_spec("ipywidgets") is None:  # it comes with nbjudge[learner]
+                print(self.more)
+            else:
+                display(self._buttons())
+
+    def _buttons(self) -> Any:
+        import ipywidgets as widgets
+
+        from nbjudge.tutor.learner.live_box import LiveBox
+
+        # They are read aloud when they change.
+        shown = {step: widgets.HTML() for step in self.steps}
+        status = widgets.HTML()
+
+        def press(step: str) -> None:
+            status.value = f'<span role="status" aria-live="polite">{WAITING}</span>'
+            try:
+                content = getattr(self, step)()._repr_html_()
+            except KeyboardInterrupt:
+                content = "<p>Stopped.</p>"
+            # Hints add up, the other steps say the same again.
+            before = shown[step].value if step == "help" else ""
+            shown[step].value = f'{before}<div role="status" aria-live="polite">{content}</div>'
+            status.value = ""
+
+        buttons = []
+        for step in shown:
+            button = widgets.Button(description=BUTTONS[step], layout={"width": "auto"})
+            button.on_click(lambda _, step=step: press(step))
+            buttons.append(button)
+        return LiveBox([widgets.HBox([*buttons, status]), *shown.values()])
+
+    @property
+    def _all_agree(self) -> bool:
+        result = self._result
+        return not result.stopped and not result.findings and all(group.is_earned for group in result.groups)
+
+    @property
+    def _score(self) -> str:
+        count = len(self._result.groups)
+        if self._result.stopped:
+            return "no result to compare yet"
+        if self._all_agree:
+            return f"✓ right in all {count} groups of cases" if count > 1 else "✓ right"
+        return f"{sum(group.is_earned for group in self._result.groups)} of {count} groups of cases agree"
+
+    def _groups(self) -> list[tuple[str, str, str]]:
+        """Sign, name and note of each group; none of a right answer: a list of ticks says nothing new."""
+        if self._result.stopped or self._all_agree:
+            return []
+        return [
+            ("✓", group.name, "") if group.is_earned else ("✗", group.name, f" · {group.note or 'differs'}")
+            for group in self._result.groups
+        ]
 
     def _ask(self, step: Step) -> Help | Sentence:
         from nbjudge.tutor.messages import HelpRequest
@@ -148,7 +283,7 @@ class CheckPanel:
         request = HelpRequest(
             folder=self._folder, exercise=exercise, step=step, given=self._given, tries=tries
         )
-        return ask_for_help(self._converse, request, f"{exercise}: {panel.BUTTONS[step]}")
+        return ask_for_help(self._converse, request, f"{exercise}: {BUTTONS[step]}")
 
 
 def ask_for_help(converse: Converse, request: AnyRequest, label: str) -> Help | Sentence:

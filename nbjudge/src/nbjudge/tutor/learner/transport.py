@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from nbjudge.framing import read_frame, to_frame
 from nbjudge.tutor import messages, signatures
-from nbjudge.tutor.learner.location import ADDRESS, TutorMissingError
+from nbjudge.tutor.learner import ADDRESS, TutorMissingError
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Reply, TutorReady
 
 SECONDS = 150  # that the tutor may take for one reply: with the first one it prepares an exercise
