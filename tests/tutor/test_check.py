@@ -160,7 +160,7 @@ def test_the_names_that_a_learner_takes_are_given_back(notebook):
 
 def test_a_tutor_that_dies_is_started_again(notebook):
     notebook.run(f"{RIGHT}\ncheck('softmax')")
-    notebook.run("from nbjudge.tutor.learner import checking\nchecking.connection._tutor.stop()")
+    notebook.run("from nbjudge.tutor.learner import checking\nchecking.connection.tutor.stop()")
     assert "right in all 6" in notebook.run("check('softmax')")
 
 

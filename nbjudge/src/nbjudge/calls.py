@@ -41,42 +41,23 @@ class Call(TypedDict, total=False):
 class Answer:
     """The result of one call, as the probe sends it.
 
-    Attributes
-    ----------
-    status
-        "value" and "raised" are results of the call. "missing": there is no such answer. "timeout" and
-        "died": the call, or the kernel, was stopped. "unreadable": the kernel sent something else.
-    value
-        What the call returned.
-    error, message, line
-        The class and the text of the exception, and the line of the student's code that raised it.
-    changed
-        The paths of the arguments that the call changed.
-    gradients
-        One entry per floating tensor argument (None if no gradient flows), or the text of the exception that
-        the backward pass raised.
-    ran
-        The names of the watched steps that ran.
-    measured
-        What a measured call reports, see `nbjudge.authoring.case`.
-    holds, near
-        Of a missing answer: the types of what its name holds in place of it, or a name like it.
-    switched
-        The calls by which a cell has changed what a library does by default.
+    Its status "value" or "raised" is a result of the call. "missing": there is no such answer. "timeout" and
+    "died": the call, or the kernel, was stopped. "unreadable": the kernel sent something else.
     """
 
     status: Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
     value: Any = None
-    error: str = ""
+    error: str = ""  # the class of an exception
     message: str = ""
-    line: str = ""
-    changed: tuple[str, ...] = ()
+    line: str = ""  # of the student's code, that raised it
+    changed: tuple[str, ...] = ()  # the paths of arguments
+    # One entry per floating tensor argument (None if no gradient flows), or what the backward pass raised.
     gradients: dict[str, Any] | str | None = None
-    ran: frozenset[str] = frozenset()
-    measured: Any = None
-    holds: str = ""
-    near: str = ""
-    switched: tuple[str, ...] = ()
+    ran: frozenset[str] = frozenset()  # the names of watched steps
+    measured: Any = None  # what a measured call reports, see `nbjudge.authoring.case`
+    holds: str = ""  # of a missing answer: the types of what its name holds in place of it
+    near: str = ""  # or a name like it
+    switched: tuple[str, ...] = ()  # calls by which a cell has changed what a library does by default
 
     def raised(self, error: type[BaseException]) -> bool:
         """Whether the call raised an exception of this class; only the name of its class is known here."""
@@ -131,20 +112,10 @@ def caller_of(function: Any) -> AnswerCaller:
 
 
 def read_reply(reply: Any, expected: int) -> Reply:
-    """Check what a kernel sent in reply to a request.
+    """Check what a kernel sent in reply to a request; student code may have sent anything.
 
-    Parameters
-    ----------
-    reply
-        The unpacked reply; student code may have sent anything.
-    expected
-        The number of calls.
-
-    Returns
-    -------
-    Reply
-        One answer per call. An answer of another form is "unreadable"; a missing one is a "timeout", because
-        the probe stops after a call that was interrupted.
+    An answer of another form is "unreadable"; a missing one is a "timeout", because the probe stops after a
+    call that was interrupted.
     """
     entries = reply[:expected] if isinstance(reply, list) else []
     answers = [_read_answer(entry) for entry in entries]

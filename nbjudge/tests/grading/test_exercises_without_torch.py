@@ -15,13 +15,12 @@ import pytest
 from judged_answers import judged_as_text, kinds
 
 from nbjudge.authoring import Exercise, Step, build, case
-from nbjudge.authoring.cases import as_kernel_code
+from nbjudge.authoring.cases import as_kernel_code, why_it_cannot_travel
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import Limits
-from nbjudge.values.obstacles import why_it_cannot_travel
 from nbjudge.values.packing import make, pack, unpack
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import NbGraderPreprocessor
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
@@ -61,8 +60,8 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
         yield "page", self._page
         yield "style_sheet", _style_sheet
         yield "prose", _prose
-        yield "sentence", _sentence
-        yield "points", _points
+        yield "sentence", lambda text: Markup(sentence_as_html(text))  # the judge's, with code in backticks
+        yield "points", lambda number: f"{round(number, 2):g}"
         yield "policy", _policy
 
     def from_notebook_node(
@@ -70,7 +69,11 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
     ) -> Any:
         """The page as text, and the resources; for a notebook that nbgrader has graded."""
         language = nb.metadata.get("language_info", {})
-        lexer = _lexer(str(language.get("pygments_lexer") or language.get("name") or "python3"))
+        name = str(language.get("pygments_lexer") or language.get("name") or "python3")
+        try:
+            lexer = get_lexer_by_name(name)
+        except ClassNotFound:
+            lexer = TextLexer()
         self.register_filter("code", lambda source: Markup(highlight(source, lexer, HtmlFormatter())))
         text, resources = super().from_notebook_node(nb, resources, **options)
         # Half of a character pair, which a student's string may hold, cannot be written to a file.
@@ -92,14 +95,6 @@ def _remake_outdated(converter: Any) -> None:
         )
 
     force_where(converter, is_old)
-
-
-def _lexer(name: str) -> Lexer:
-    """Pygments' reader of a language; of plain text where it knows none of this name."""
-    try:
-        return get_lexer_by_name(name)
-    except ClassNotFound:
-        return TextLexer()
 
 
 def _style_sheet(code_colours: str) -> Markup:
@@ -127,15 +122,6 @@ def _prose(part: Part | str, resources: dict[str, Any]) -> Markup:
     if part.as_it_is:
         return Markup(as_it_is(part.source))
     return Markup(as_html(part.source, part.attachments, folder))
-
-
-def _sentence(text: str) -> Markup:
-    """A sentence of the judge's, with the parts in backticks as code."""
-    return Markup(sentence_as_html(text))
-
-
-def _points(number: float) -> str:
-    return f"{round(number, 2):g}"
 
 
 class UnmarkedCellsNotice(NbGraderPreprocessor):  # type: ignore[misc]

@@ -143,7 +143,12 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
 
 def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise], regions: Regions) -> Part:
     marks = cell.metadata.get("nbgrader", {})
-    part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
+    kind = "judged" if marks.get("grade") else "code" if cell.cell_type == "code" else "prose"
+    if cell.cell_type == "markdown" and (marks.get("solution") or marks.get("task")):
+        kind = "written"
+    elif marks.get("solution"):
+        kind = "answer"
+    part = Part(kind, cell.source, attachments=cell.get("attachments", {}))
     part.own = origin_of(cell) is Origin.STUDENT
     part.comment = str(marks.get("comment") or "")
     hides = False
@@ -154,7 +159,7 @@ def _part(cell: NotebookNode, headings: Sequence[str], exercises: list[Exercise]
     failure, is_hidden = _failure(cell, part.source, regions)
     # The lines around an error would show the tests that were cut.
     before_error = f"{NOT_SHOWN}: " if is_hidden else ""
-    part.outputs = _outputs(cell, brief_errors=before_error if hides else None)
+    part.outputs = list(_outputs(cell, brief_errors=before_error if hides else None))
     if marks.get("grade") or marks.get("task"):
         part.exercise = _exercise(cell, part.source, failure, headings, exercises)
         exercises.append(part.exercise)
@@ -175,16 +180,6 @@ def _failure(cell: NotebookNode, visible: str, regions: Regions) -> tuple[str, b
     if not visible.strip() or (line and regions.is_hidden_test(cell.source, int(line[1]))):
         return (f"{NOT_SHOWN}: {words}" if words else f"{NOT_SHOWN}."), True
     return "", False
-
-
-def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:
-    if cell.cell_type == "markdown" and (marks.get("solution") or marks.get("task")):
-        return "written"
-    if marks.get("solution"):
-        return "answer"
-    if marks.get("grade"):
-        return "judged"
-    return "code" if cell.cell_type == "code" else "prose"
 
 
 def _exercise(
@@ -226,33 +221,24 @@ def _without_marks(heading: str) -> str:
     return re.sub(r"[`*$]", "", heading)
 
 
-def _outputs(cell: NotebookNode, *, brief_errors: str | None = None) -> list[RenderedOutput]:
+def _outputs(cell: NotebookNode, *, brief_errors: str | None = None) -> Iterator[RenderedOutput]:
     """The outputs of a cell but the verdict; `brief_errors` is put before errors without the lines around."""
-    return [each for output in cell.get("outputs", []) for each in _shown(cell, output, brief_errors)]
-
-
-def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: str | None) -> Iterator[RenderedOutput]:
-    if is_verdict(cell, output):
-        return
-    if output.output_type == "stream":
-        yield RenderedOutput(_plain(output.text))
-    elif output.output_type == "error":
-        text = "\n".join(output.traceback)
-        if brief_errors is not None:
-            text = f"{brief_errors}{output.ename}: {output.evalue}".rstrip(": ")
-        yield RenderedOutput(_plain(text), stopped=True)
-    else:
-        yield from _data(output.get("data", {}))
-
-
-def _data(data: NotebookNode) -> Iterator[RenderedOutput]:
-    for kind in PICTURES:
-        picture = "".join(str(data.get(kind, "")).split())
-        if picture and BASE64.fullmatch(picture):
-            yield RenderedOutput(_plain(data.get("text/plain", "")), f"data:{kind};base64,{picture}")
-            return
-    if "text/plain" in data:
-        yield RenderedOutput(_plain(data["text/plain"]))
+    for output in cell.get("outputs", []):
+        if is_verdict(cell, output):
+            continue
+        if output.output_type == "stream":
+            yield RenderedOutput(_plain(output.text))
+        elif output.output_type == "error":
+            text = "\n".join(output.traceback)
+            if brief_errors is not None:
+                text = f"{brief_errors}{output.ename}: {output.evalue}".rstrip(": ")
+            yield RenderedOutput(_plain(text), stopped=True)
+        else:
+            data = output.get("data", {})
+            pictures = [(kind, "".join(str(data.get(kind, "")).split())) for kind in PICTURES]
+            found = [f"data:{kind};base64,{each}" for kind, each in pictures if BASE64.fullmatch(each)]
+            if found or "text/plain" in data:
+                yield RenderedOutput(_plain(data.get("text/plain", "")), found[0] if found else "")
 
 
 def _plain(text: str) -> str:

@@ -255,7 +255,12 @@ def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
 
 def size_behind(factor: float, case: Case) -> str:
     """Return the end of a sentence on the input size that a factor is made of; empty if there is none."""
-    for size in sorted(_sizes(case)):
+    arguments = [*case.args, *case.kwargs.values()]
+    if case.build is not None:
+        arguments += [*case.build.args, *case.build.kwargs.values()]
+    sizes = {size for _, value in owned_values(arguments) if is_array(value) for size in value.shape}
+    sizes |= {value for value in arguments if type(value) is int}
+    for size in sorted(size for size in sizes if size > 1):
         forms = {f"{size}": size, f"1/{size}": 1 / size, f"√{size}": math.sqrt(size)}
         forms[f"1/√{size}"] = 1 / math.sqrt(size)
         for form, value in forms.items():
@@ -288,13 +293,3 @@ def _positions(positions: Any, size: int, word: str) -> str:
             return f"the {parity} positions of {word}"
     noun = "position" if len(positions) == 1 else "positions"
     return f"{noun} {listed([str(position) for position in positions])} of {word}"
-
-
-def _sizes(case: Case) -> set[int]:
-    """Return the lengths of all axes of the arguments, and the whole numbers among them."""
-    arguments = [*case.args, *case.kwargs.values()]
-    if case.build is not None:
-        arguments += [*case.build.args, *case.build.kwargs.values()]
-    arrays = [value for _, value in owned_values(arguments) if is_array(value)]
-    plain = {value for value in arguments if type(value) is int}
-    return {size for size in {size for value in arrays for size in value.shape} | plain if size > 1}

@@ -123,11 +123,10 @@ def raises_as_required(case: Case, answer: Answer) -> bool:
     alternatives = [case.refuses or (), *([case.or_naming] if case.or_naming else [])]
     return (
         answer.raised(ValueError)
-        and any(all(_holds_number(answer.message, n) for n in numbers) for numbers in alternatives)
+        and any(
+            all(re.search(rf"(?<!\d){number}(?!\d)", answer.message) for number in numbers)
+            for numbers in alternatives
+        )
         # A message with every number names none: two whole shapes are the most that it may hold.
         and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS
     )
-
-
-def _holds_number(sentence: str, number: int) -> bool:
-    return re.search(rf"(?<!\d){number}(?!\d)", sentence) is not None

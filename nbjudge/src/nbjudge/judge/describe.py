@@ -69,15 +69,8 @@ def _object(value: UnreadableValue) -> tuple[str, str]:
     return next((known[name] for name in names if name in known), (f"an object of type {plain}", ""))
 
 
-_PLAIN = {
-    f"builtins.{name}": words
-    for words, names in {
-        "a number": ("bool", "int", "float", "complex"),
-        "a string": ("str",),
-        "None": ("NoneType",),
-    }.items()
-    for name in names
-}
+_PLAIN = {f"builtins.{name}": "a number" for name in ("bool", "int", "float", "complex")}
+_PLAIN |= {"builtins.str": "a string", "builtins.NoneType": "None"}
 _PLAIN |= {f"builtins.{name}": f"a {name}" for name in ("list", "tuple", "dict", "set")}
 
 

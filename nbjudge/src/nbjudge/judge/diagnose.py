@@ -12,7 +12,7 @@ from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
-from nbjudge.judge.findings import Cause, always_the_same, nondeterministic
+from nbjudge.judge.findings import Cause, always_the_same
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
@@ -59,7 +59,8 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     for result in failing:
         objection = result.objection_to_value
         if objection is None and result in unexplained:
-            ranked.append((Rank.MEASURED, _only_with(exercise, results, _measured(result))))
+            measured = replace(_measurement(result).followed_by(_cost(result)), evidence=_evidence(result))
+            ranked.append((Rank.MEASURED, _only_with(exercise, results, measured)))
         elif objection is not None:
             replaced = _is_open_objection(result) and result not in unexplained
             random_values = bool(random) and result.group.verify is not None and not objection.mistake
@@ -69,12 +70,6 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     ranked.sort(key=lambda pair: pair[0])
     unique = {finding.identity: finding for _, finding in ranked}
     return list(unique.values())[:MOST_FINDINGS]
-
-
-def _quoted(given: str) -> str:
-    """Quote the name of an argument, and leave the words behind it: “a `bias` of 3 axes”."""
-    name, _, rest = given.partition(" ")
-    return f"a `{name}` {rest}" if rest else f"`{name}`"
 
 
 UNSPECIFIC = {
@@ -110,9 +105,9 @@ def _only_with(exercise: Exercise, results: Sequence[GroupResult], finding: Find
     for argument in sorted(frozenset.intersection(*wrong), key=len) if wrong else ():
         without = [given for given in right if argument not in given]
         if len(wrong) >= LEAST_CALLS and len(without) == len(right) >= LEAST_CALLS:
-            found = Cause.ONLY_WITH.found(
-                name=exercise.name, argument=_quoted(argument), measured=finding.sentence
-            )
+            name, _, rest = argument.partition(" ")  # such as "bias of 3 axes"
+            quoted = f"a `{name}` {rest}" if rest else f"`{name}`"
+            found = Cause.ONLY_WITH.found(name=exercise.name, argument=quoted, measured=finding.sentence)
             return replace(found, evidence=finding.evidence)
     return finding
 
@@ -198,19 +193,15 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: 
     A module that draws its own weights gives two results because of a mistake that has a name, or because
     it has parameters that it should not have, such as a bias: then it is not called random.
     """
-    return [
-        replace(
-            nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
-            evidence=_evidence(result),
-        )
-        for result in results
-        if result.is_nondeterministic
-        and not (_draws_own_weights(result) and (is_named or _has_wrong_parts(result)))
-    ]
-
-
-def _draws_own_weights(result: GroupResult) -> bool:
-    return any(draws_weights(call) for call in result.drawn.calls)
+    found = []
+    for result in results:
+        draws = any(map(draws_weights, result.drawn.calls))
+        if result.is_nondeterministic and not (draws and (is_named or _has_wrong_parts(result))):
+            values = owned_values(result.answers[result.failed_cases[0]].value)
+            causes = (kind_of(value).cause_of_chance for _, value in values)  # type: ignore[union-attr]
+            random = Cause.RANDOM.found(name=exercise.name).followed_by(next(filter(None, causes), ""))
+            found.append(replace(random, evidence=_evidence(result)))
+    return found
 
 
 def _has_wrong_parts(result: GroupResult) -> bool:
@@ -297,10 +288,6 @@ def _named(mistake: Mistake, result: GroupResult) -> Finding:
     found = Cause.MISTAKE.found(message=mistake.message)
     measured = _measurement(result).sentence
     return replace(found, mistake=mistake.name, evidence=evidence, measured=measured)
-
-
-def _measured(result: GroupResult) -> Finding:
-    return replace(_measurement(result).followed_by(_cost(result)), evidence=_evidence(result))
 
 
 def _measurement(result: GroupResult) -> Finding:

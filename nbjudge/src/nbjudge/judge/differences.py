@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -30,7 +31,6 @@ from nbjudge.judge.findings import (
     Cause,
     changed_arguments,
     expected_result,
-    no_error,
     no_value,
     switched,
     wrong_error,
@@ -65,7 +65,7 @@ def _difference(result: GroupResult, number: int) -> Finding:
         wanted = expected_result(exercise, case, answer, value)
         return no_value(exercise, answer).followed_by(wanted)
     if case.refuses is not None:
-        return no_error(exercise, case)
+        return wrong_error(exercise, case, answer)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
         return _wrong_value(result, number, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
@@ -83,19 +83,16 @@ def _gradient_that_is_cut(result: GroupResult, number: int) -> Finding | None:
     weights, right = call.get("cotangents") or [], drawn.expected[number].gradients
     if len(weights) < 2 or not isinstance(own, dict) or not isinstance(right, dict):
         return None
-    wrong = [path for path, gradient in right.items() if not _same(own.get(path), gradient, exercise)]
+    same = partial(same_gradient, tolerance=exercise.tolerance)
+    wrong = [path for path, gradient in right.items() if not same(own.get(path), gradient)]
     for index, name in enumerate(exercise.results[: len(weights)]):
         without = [0 * weight if place == index else weight for place, weight in enumerate(weights)]
         (answer,) = answers_of(drawn.reference, [not_measured(call) | {"cotangents": without}])
         found = answer.gradients
-        if wrong and isinstance(found, dict) and _same(own.get(wrong[0]), found.get(wrong[0]), exercise):
+        if wrong and isinstance(found, dict) and same(own.get(wrong[0]), found.get(wrong[0])):
             argument = argument_name(receiver(drawn.reference, case), wrong[0])
             return Cause.GRADIENT_CUT.found(result=name, argument=argument)
     return None
-
-
-def _same(actual: Any, expected: Any, exercise: Exercise) -> bool:
-    return same_gradient(actual, expected, exercise.tolerance)
 
 
 def _expected(drawn: DrawnGroup, number: int) -> Answer:
@@ -124,13 +121,11 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
         if not same_value(*pairs[index], exercise.tolerance):
             name = names[index] if index < len(names) else "result"
             finding = next(_measurements(result, number, index, name, *pairs[index]))
-            return finding.followed_by(_agreement(agreeing) if agreeing else "")
+            if not agreeing:
+                return finding
+            agree = "agree" if len(agreeing) > 1 or agreeing[0] in PLURAL else "agrees"
+            return finding.followed_by(Cause.AGREE.says(names=describe.listed(agreeing), agree=agree))
     return Cause.DIFFERS.found(name=exercise.name)
-
-
-def _agreement(names: Sequence[str]) -> str:
-    agree = "agree" if len(names) > 1 or names[0] in PLURAL else "agrees"
-    return Cause.AGREE.says(names=describe.listed(names), agree=agree)
 
 
 def _are_several(exercise: Exercise, value: Any) -> bool:
@@ -193,21 +188,17 @@ def _wrong_side(
         if side in SIDES:
             return _wrong_parts(exercise, side, entry, right)
         if side not in actual:
-            return _missing_key(exercise, side, actual)
+            alike = next((other for other in actual if str(other) == str(side)), None)
+            if alike is None:
+                return Cause.KEY_MISSING.found(key=side, name=exercise.name)
+            kinds = {"kind": describe.kind(alike), "wanted": describe.kind(side)}
+            return Cause.KEY_TYPE.found(key=repr(alike), name=exercise.name, **kinds)
         if entry is None and result.drawn.cases[number].build is not None:  # the side is a method
             return _wrong_type(f"`{side}`", entry, describe.kind(right))
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
         return next(_measurements(result, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
     return Cause.KEYS_TOO_MANY.found(name=exercise.name, keys=describe.listed(extra))
-
-
-def _missing_key(exercise: Exercise, key: Any, actual: dict[Any, Any]) -> Finding:
-    alike = next((other for other in actual if str(other) == str(key)), None)
-    if alike is None:
-        return Cause.KEY_MISSING.found(key=key, name=exercise.name)
-    kinds = {"kind": describe.kind(alike), "wanted": describe.kind(key)}
-    return Cause.KEY_TYPE.found(key=repr(alike), name=exercise.name, **kinds)
 
 
 def _wrong_parts(exercise: Exercise, side: str, actual: Any, expected: Any) -> Finding:
@@ -237,7 +228,10 @@ def _measurements(
             if len(actual) != len(expected):
                 yield _wrong_type(what, actual, describe.kind(expected), is_part)
             elif any(map(kind_of, expected)) or unreadable_part(actual) is not None:
-                yield _wrong_entry(result, number, name, actual, expected)
+                pairs = enumerate(zip(actual, expected, strict=True))
+                place, pair = next(each for each in pairs if not same_value(*each[1], exercise.tolerance))
+                beyond = len(exercise.results)  # whose axes have no names
+                yield from _measurements(result, number, beyond, f"entry {place} of {name}", *pair, True)
         elif type(actual) is not type(expected):
             yield _wrong_type(what, actual, describe.kind(expected), is_part)
         plain = all(isinstance(value, float) for value in both)
@@ -254,17 +248,6 @@ def _measurements(
         yield from others
         for difference in kind.differences(name, actual, expected):
             yield Cause.TABLE.found(difference=difference)
-
-
-def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> Finding:
-    """Describe the first wrong array in a result that is a list of arrays."""
-    place, both = next(
-        (place, both)
-        for place, both in enumerate(zip(actual, expected, strict=True))
-        if not same_value(*both, result.exercise.tolerance)
-    )
-    entry, beyond = f"entry {place} of {name}", len(result.exercise.results)  # whose axes have no names
-    return next(_measurements(result, number, beyond, entry, *both, is_part=True))
 
 
 def _same_as_other_cases(
@@ -357,9 +340,6 @@ def _shown(actual: Any, expected: Any) -> str:
     numbers = owner.as_numbers(actual)
     row = first_differing_row(numbers, owner.as_numbers(expected) if owner is kind_of(expected) else numbers)
     where = f" at {list(row)}" if any(row) else ""
-    return f"{where}: {_beginning(numbers[row])}"
-
-
-def _beginning(row: Any) -> str:
-    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:MOST_ENTRIES].tolist())
-    return f"[{entries}{', …' if row.size > MOST_ENTRIES else ''}]"
+    shown = numbers[row].reshape(-1)
+    entries = ", ".join(describe.number(entry) for entry in shown[:MOST_ENTRIES].tolist())
+    return f"{where}: [{entries}{', …' if shown.size > MOST_ENTRIES else ''}]"

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Any
 
-from nbjudge.authoring.cases import Case
+from nbjudge.authoring.cases import Case, why_it_cannot_travel
 from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_calls
 from nbjudge.calls import Answer, AnswerCaller, Call, answers_of, calls_for
 from nbjudge.errors import CourseError
@@ -25,7 +25,6 @@ from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.probe.respond import RESULTS, SIDES
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
-from nbjudge.values.obstacles import why_it_cannot_travel
 
 # A right answer may divide by the smallest normal float32 where a sum is empty: the quotient is still finite.
 LARGEST_COTANGENT = 3.0
@@ -82,7 +81,9 @@ def draw_group(exercise: Exercise, group: Group, reference: Callable[..., Any], 
     """
     draw = exercise.draw(group_seed(seed, exercise.name, group.name))
     cases = group.cases(draw)
-    _refuse_broken_cases(exercise, group, map(_cannot_travel, cases))
+    parts = ([case.args, case.kwargs, *([vars(case.build)] if case.build else [])] for case in cases)
+    reasons = map(why_it_cannot_travel, parts)
+    _refuse_broken_cases(exercise, group, (f"has {reason}" if reason else "" for reason in reasons))
     plain = calls_for(cases, [None] * len(cases))
     cotangents = [
         _cotangents(reference, call, draw) if case.gradients else None
@@ -130,12 +131,6 @@ def _refuse_broken_cases(exercise: Exercise, group: Group, problems: Iterable[st
             raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
 
 
-def _cannot_travel(case: Case) -> str:
-    """Say that a case holds a value that cannot be sent to a kernel; an empty text if it holds none."""
-    reason = why_it_cannot_travel([case.args, case.kwargs, *([vars(case.build)] if case.build else [])])
-    return f"has {reason}" if reason else ""
-
-
 def _is_not_answered(case: Case, answer: Answer) -> str:
     """Say that the reference fails a case; an empty text if it does not."""
     outcome = f"{answer.error}: {answer.message}" if answer.status == "raised" else f"“{answer.status}”"
@@ -170,14 +165,20 @@ def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence
             continue
         arguments = [leaf for _, leaf in leaves([case.args, case.kwargs])]
         returned = returned_by_call(case, answer.value)
-        if _selects_entries(returned, case):
+        # A dict that holds entries of an argument under other names.
+        given = [each for each in (*case.args, *case.kwargs.values()) if isinstance(each, dict)]
+        is_renamed = isinstance(returned, dict) and any(not returned.keys() & each.keys() for each in given)
+        if is_renamed and len(returned) > 1:
             return True
         for _, leaf in leaves(returned):
             if _is_computed(leaf, arguments):
                 return True
             if isinstance(leaf, int):
                 guessable.append(leaf)
-    return bool(guessable) and _chance_of_guessing(guessable) < LARGEST_CHANCE
+    # The probability of guessing all values when only their frequencies are known.
+    count = len(guessable)
+    chance = math.prod((times / count) ** times for times in Counter(guessable).values())
+    return bool(guessable) and chance < LARGEST_CHANCE
 
 
 def returned_by_call(case: Case, value: Any) -> Any:
@@ -187,20 +188,14 @@ def returned_by_call(case: Case, value: Any) -> Any:
     return {side: each for side, each in value.items() if side in RESULTS or side not in SIDES}
 
 
-def _selects_entries(value: Any, case: Case) -> bool:
-    """Whether a result is a dict that holds entries of an argument under other names."""
-    given = [each for each in (*case.args, *case.kwargs.values()) if isinstance(each, dict)]
-    return (
-        isinstance(value, dict) and len(value) > 1 and any(not value.keys() & each.keys() for each in given)
-    )
-
-
 def _is_computed(leaf: Any, arguments: list[Any]) -> bool:
     """Whether a result is no constant, no (reshaped) argument and no number that can be guessed."""
-    kind = kind_of(leaf)
+    kind, plain = kind_of(leaf), [each for each in arguments if isinstance(each, (int, float))]
     if isinstance(kind, ArrayKind):
         numbers = kind.as_numbers(leaf).reshape(-1)
-        if any(_has_numbers(argument, numbers) for argument in arguments):
+        owned = [(kind_of(argument), argument) for argument in arguments]
+        given = [own.as_numbers(each).reshape(-1) for own, each in owned if isinstance(own, ArrayKind)]
+        if any(len(each) == len(numbers) and bool((each == numbers).all()) for each in given):
             return False
         if len(numbers) == 1:
             return _is_computed(numbers.item(), arguments)
@@ -208,26 +203,8 @@ def _is_computed(leaf: Any, arguments: list[Any]) -> bool:
     if kind is not None:
         return not any(kind is kind_of(argument) and kind.identical(leaf, argument) for argument in arguments)
     if isinstance(leaf, float):
-        return not leaf.is_integer() and leaf not in _numbers_in(arguments)
-    return type(leaf) is int and abs(leaf) > LARGEST_GUESS and leaf not in _numbers_in(arguments)
-
-
-def _numbers_in(arguments: list[Any]) -> list[Any]:
-    return [argument for argument in arguments if isinstance(argument, (int, float))]
-
-
-def _has_numbers(argument: Any, numbers: Any) -> bool:
-    kind = kind_of(argument)
-    if not isinstance(kind, ArrayKind):
-        return False
-    given = kind.as_numbers(argument).reshape(-1)
-    return len(given) == len(numbers) and bool((given == numbers).all())
-
-
-def _chance_of_guessing(guessable: Sequence[int]) -> float:
-    """Return the probability of guessing all values when only their frequencies are known."""
-    count = len(guessable)
-    return math.prod((times / count) ** times for times in Counter(guessable).values())
+        return not leaf.is_integer() and leaf not in plain
+    return type(leaf) is int and abs(leaf) > LARGEST_GUESS and leaf not in plain
 
 
 MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may

@@ -17,7 +17,7 @@ from nbjudge.judge.compare import same_gradient
 from nbjudge.judge.describe import argument_name, describe_call, listed, part_name
 from nbjudge.judge.verdict import Finding
 from nbjudge.probe.respond import WrongParametersError
-from nbjudge.values.kinds import KINDS, kind_of, owned_values
+from nbjudge.values.kinds import KINDS, kind_of
 
 
 class Cause(Enum):
@@ -279,37 +279,23 @@ def expected_result(exercise: Exercise, case: Case, answer: Answer, expected: An
     return Cause.WANTED_RESULT.says(call=describe_call(case), wanted="; ".join(named)) if named else ""
 
 
-def _required_numbers(case: Case) -> str:
-    """List the numbers that a ValueError must hold: “5, or 10 and 2”."""
-    enough = [numbers for numbers in (case.refuses, case.or_naming) if numbers]
-    return ", or ".join(listed([str(number) for number in numbers]) for numbers in enough)
-
-
-def no_error(exercise: Exercise, case: Case) -> Finding:
-    """Say that an error must be raised, and the answer returned a value."""
-    return Cause.NO_ERROR.found(name=exercise.name, call=describe_call(case), numbers=_required_numbers(case))
-
-
 def wrong_error(exercise: Exercise, case: Case, answer: Answer) -> Finding:
-    """Say that the wrong error was raised, or one without the required numbers."""
-    name, numbers = exercise.name, _required_numbers(case)
+    """Say that no error was raised, the wrong one, or one without the required numbers."""
+    enough = [numbers for numbers in (case.refuses, case.or_naming) if numbers]
+    listed_numbers = ", or ".join(listed([str(number) for number in numbers]) for numbers in enough)
+    about = {"name": exercise.name, "numbers": listed_numbers}
     if answer.raised(ValueError):
-        message = answer.message.rstrip(".") or "nothing"
-        return Cause.WRONG_ERROR_MESSAGE.found(name=name, message=message, numbers=numbers)
-    call = describe_call(case)
-    return Cause.WRONG_ERROR.found(name=name, error=answer.error, call=call, numbers=numbers)
+        return Cause.WRONG_ERROR_MESSAGE.found(**about, message=answer.message.rstrip(".") or "nothing")
+    about["call"] = describe_call(case)
+    if answer.status == "value":
+        return Cause.NO_ERROR.found(**about)
+    return Cause.WRONG_ERROR.found(**about, error=answer.error)
 
 
 def always_the_same(exercise: Exercise, calls: int, value: Any) -> Finding:
     """Say that an answer seems to ignore its arguments, or that what it decides never changes."""
     decides = f", and that its condition can be {not value} at all" if isinstance(value, bool) else ""
     return Cause.ALWAYS_THE_SAME.found(name=exercise.name, calls=calls, decides=decides)
-
-
-def nondeterministic(exercise: Exercise, value: Any) -> Finding:
-    """Say that the same call gave two results."""
-    causes = (kind_of(entry).cause_of_chance for _, entry in owned_values(value))  # type: ignore[union-attr]
-    return Cause.RANDOM.found(name=exercise.name).followed_by(next(filter(None, causes), ""))
 
 
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> Finding:

@@ -7,7 +7,7 @@ compared on the random weights that it drew itself.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -87,17 +87,13 @@ def are_too_small(drawn: DrawnGroup, answers: list[Answer]) -> bool:
 @lru_cache(maxsize=MOST_CACHED)
 def _zeros_change_nothing(drawn: DrawnGroup, index: int, own: OwnWeights) -> bool:
     result = _result(drawn, index, own).value
-    return any(
-        same_value(_read_module(drawn, index, zeroed, "result").value, result, Tolerance())
-        for zeroed in _with_one_matrix_zero(own.weights)
-    )
-
-
-def _with_one_matrix_zero(weights: Weights) -> Iterator[Weights]:
-    for name, values in weights.items():
+    for name, values in own.weights.items():
         kind = kind_of(values)
         if isinstance(kind, ArrayKind) and len(values.shape) > 1:
-            yield weights | {name: kind.zeros_like(values)}
+            zeroed = own.weights | {name: kind.zeros_like(values)}
+            if same_value(_read_module(drawn, index, zeroed, "result").value, result, Tolerance()):
+                return True
+    return False
 
 
 def _own_weights(drawn: DrawnGroup, index: int, state: dict[str, Any]) -> OwnWeights:

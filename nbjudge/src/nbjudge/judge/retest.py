@@ -227,18 +227,14 @@ def _compare_retest(retest: Retest, answers: Sequence[Answer], all_passed: bool)
         answer = answer.without_allowed_changes(expected)
         right = answer.status == "value" and same_value(answer.value, expected.value, exercise.tolerance)
         if answer.status == "value" and answer.changed and not result.changed_cases:
-            change = _changes_in_retest(exercise, call)
+            what = "an object of it was called" if call["before"] else "it was called"
+            change = Cause.CHANGES_IN_RETEST.found(name=exercise.name, what=what)
             result = replace(result, change_in_retest=change)
             if exercise.changed_arguments == "all groups":
                 return replace(result, objection=change)
         if not right:
             return replace(result, objection=_objection(result, call, answer, all_passed))
     return result
-
-
-def _changes_in_retest(exercise: Exercise, call: Call) -> Finding:
-    what = "an object of it was called" if call["before"] else "it was called"
-    return Cause.CHANGES_IN_RETEST.found(name=exercise.name, what=what)
 
 
 def _objection(result: GroupResult, call: Call, answer: Answer, all_passed: bool) -> Finding:

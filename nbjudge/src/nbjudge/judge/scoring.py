@@ -10,14 +10,13 @@ An answer that changes its arguments may cost a group, see `Exercise.changed_arg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, AnswerCaller
-from nbjudge.judge import describe
-from nbjudge.judge.describe import receiver
+from nbjudge.judge.describe import listed, receiver
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.drawn_group import DrawnGroup, call_groups, draw_groups
 from nbjudge.judge.findings import Cause, changed_arguments
@@ -63,20 +62,23 @@ def judge_groups(
     results = retest(exercise, results, call_answer)
     reasons = [withheld_because(result, results) for result in results]
     results = fail_one_group(exercise, results, reasons)
-    scores = tuple(map(_score, results, reasons))
-    findings = [] if all(score.is_earned for score in scores) else _diagnose(exercise, results)
+    scores = tuple(
+        GroupVerdict(
+            result.group.name, result.group.points, result.passed and not why, why.says() if why else ""
+        )
+        for result, why in zip(results, reasons, strict=True)
+    )
+    try:
+        findings = [] if all(score.is_earned for score in scores) else diagnose(exercise, results)
+    except Exception:  # an answer that cannot be described must not cost the whole grade
+        findings = [Cause.UNDESCRIBED.found(name=exercise.name)]
     if not any(finding.mistake for finding in findings):
         findings += remark_on_changes(exercise, results)
-    findings += _withheld_findings(results, reasons)
+    for reason in (Cause.WITHHELD_UNTIL_ONE, Cause.WITHHELD_UNTIL_ALL):
+        names = [f"“{score.name}”" for score, why in zip(scores, reasons, strict=True) if why is reason]
+        if names:
+            findings.append(Cause.WITHHELD.found(groups=listed(names), reason=reason.says()))
     return Judgement(Verdict(exercise.name, seed, scores, tuple(findings)), tuple(results))
-
-
-def _diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
-    """Diagnose, with a fallback: an answer that cannot be described must not cost the whole grade."""
-    try:
-        return diagnose(exercise, results)
-    except Exception:
-        return [Cause.UNDESCRIBED.found(name=exercise.name)]
 
 
 def withheld_because(result: GroupResult, results: Sequence[GroupResult]) -> Cause | None:
@@ -91,21 +93,6 @@ def withheld_because(result: GroupResult, results: Sequence[GroupResult]) -> Cau
     if not all(other.passed for other in computed) and result.weights_too_small:
         return Cause.WITHHELD_UNTIL_ALL
     return None
-
-
-def _score(result: GroupResult, reason: Cause | None) -> GroupVerdict:
-    note = reason.says() if reason else ""
-    return GroupVerdict(result.group.name, result.group.points, result.passed and not reason, note)
-
-
-def _withheld_findings(results: Sequence[GroupResult], reasons: Sequence[Cause | None]) -> Iterator[Finding]:
-    """Say which groups pass and have their points withheld, and why."""
-    for reason in (Cause.WITHHELD_UNTIL_ONE, Cause.WITHHELD_UNTIL_ALL):
-        names = [
-            f"“{result.group.name}”" for result, why in zip(results, reasons, strict=True) if why is reason
-        ]
-        if names:
-            yield Cause.WITHHELD.found(groups=describe.listed(names), reason=reason.says())
 
 
 def fail_one_group(

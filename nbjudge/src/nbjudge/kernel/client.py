@@ -101,20 +101,17 @@ class KernelClient:
         if self.budget.is_used_up:
             return "skipped"
         with self.costs.phase("run cells"):
-            return self._run_cell(cell)
-
-    def _run_cell(self, cell: NotebookNode) -> Outcome:
-        seconds = self.budget.cell_seconds(self.limits.cell)
-        outcome = self._execute(cell, seconds)
-        self._deaths += outcome == "died"
-        if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
-            # An earlier cell may have ended the kernel, by a thread or a timer.
-            self._restart()
+            seconds = self.budget.cell_seconds(self.limits.cell)
             outcome = self._execute(cell, seconds)
-        if outcome == "died":
-            self._restart(killer=cell)
-        elif outcome == "timeout" and not self._is_responsive():
-            self._restart()
+            self._deaths += outcome == "died"
+            if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
+                # An earlier cell may have ended the kernel, by a thread or a timer.
+                self._restart()
+                outcome = self._execute(cell, seconds)
+            if outcome == "died":
+                self._restart(killer=cell)
+            elif outcome == "timeout" and not self._is_responsive():
+                self._restart()
         if outcome == "done":
             self._executed.append(cell)
         else:

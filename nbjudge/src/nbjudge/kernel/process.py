@@ -135,18 +135,15 @@ class Channel:
             except TimeoutError:
                 return None
             if select.select([self._socket], [], [], wait)[0]:
-                self._read()
+                try:
+                    piece = self._socket.recv(PIECE)
+                except OSError as error:
+                    raise ChannelError(str(error)) from error
+                if not piece:
+                    raise ChannelError("the relay has ended")
+                self._buffer.add(piece)
             elif not self._process.is_alive():
                 raise ChannelError("the kernel has ended")
-
-    def _read(self) -> None:
-        try:
-            piece = self._socket.recv(PIECE)
-        except OSError as error:
-            raise ChannelError(str(error)) from error
-        if not piece:
-            raise ChannelError("the relay has ended")
-        self._buffer.add(piece)
 
     def _next_message(self, reply_type: type[R]) -> R | messages.Flood | None:
         try:
@@ -193,7 +190,10 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     if environment.sandbox:
         refuse_other_languages(name)
         server = current_fork_server(environment.modules, environment.exposed_modules)
-        kernel = server.fork(environment.limits, _content(folder))
+        # A work folder's files are written into the kernel's private one.
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else ()
+        content = {os.fsencode(path.relative_to(folder)): path.read_bytes() for path in files}
+        kernel = server.fork(environment.limits, content)
     else:
         kernel = UnsandboxedKernel(folder, name if language_of(name) else "python3")
     try:
@@ -279,9 +279,3 @@ def language_of(kernel_name: str) -> str:
         if kernel_name.lower().startswith("python"):  # as old notebooks call it, and other machines theirs
             return ""
         raise SandboxError(NO_KERNEL.format(name=kernel_name, setting={kernel_name: "python3"})) from error
-
-
-def _content(folder: Path) -> dict[bytes, bytes]:
-    """A work folder's files, to be written into the kernel's private one."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else ()
-    return {os.fsencode(path.relative_to(folder)): path.read_bytes() for path in files}

@@ -50,13 +50,11 @@ class WrongParametersError(Exception):
             for name in sent
             if own.get(name, sent[name]) != sent[name]
         ]
-        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
-        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
-
-
-def _some_names(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+        shown = []
+        for what, names in (("missing", missing), ("too many", extra), ("of another shape", shapes)):
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            shown += [f"{what}: {', '.join(names[:MOST_NAMES])}{more}"] if names else []
+        super().__init__("; ".join(shown))
 
 
 class Builder:
@@ -186,7 +184,8 @@ def _answer(function: Callable[..., Any], call: Mapping[str, Any], recording: Re
         with recording.aside():
             if cotangents is not None:
                 taken = copy_value(sent, True)
-            for _ in range(1 if build is None else _count_calls(build["look"])):
+            looks = ["result"] if build is None else build["look"]
+            for _ in (name for name in looks if name in RESULTS or name not in SIDES):  # one for each call
                 handed.append(
                     CallArguments(copy_value(sent) if cotangents is None else copy_within_graph(taken), sent)
                 )
@@ -227,11 +226,6 @@ def _call(
         builder.call_before(instance, build, copy_value(earlier["args"]), copy_value(earlier["kwargs"]))
     taken["parameters"] = builder.parameters(instance)
     return _read_object(instance, builder, build["look"], arguments)
-
-
-def _count_calls(sides: list[str]) -> int:
-    """How many of these sides are results of calls of the object or of a method of it."""
-    return sum(name in RESULTS or name not in SIDES for name in sides)
 
 
 def _read_object(instance: Any, builder: Builder, sides: list[str], handed: Iterator[dict[str, Any]]) -> Any:
@@ -291,7 +285,9 @@ def _message(error: BaseException) -> str:
 
 def _line(error: BaseException) -> str:
     """The innermost line of code that a student wrote."""
-    line, trace, libraries = "", error.__traceback__, _libraries()
+    line, trace = "", error.__traceback__
+    files = filter(None, (getattr(kind.imported(), "__file__", None) for kind in KINDS))
+    libraries = (os.path.dirname(os.__file__), "<nbjudge>", *map(os.path.dirname, files))
     while trace is not None:
         filename, module = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__")
         is_ours = type(module) is str and module.startswith("nbjudge.")  # called in its own process
@@ -299,12 +295,6 @@ def _line(error: BaseException) -> str:
             line = linecache.getline(filename, trace.tb_lineno).strip() or line
         trace = trace.tb_next
     return line
-
-
-def _libraries() -> tuple[str, ...]:
-    """The folders of code that no student wrote."""
-    files = [getattr(kind.imported(), "__file__", None) for kind in KINDS]
-    return (os.path.dirname(os.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
 
 
 def _snapshot(value: Any, depth: int = 0) -> Any:

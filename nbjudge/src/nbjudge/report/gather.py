@@ -26,7 +26,7 @@ from nbjudge.grading.solution import read_solutions
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import STOPPED, Status
-from nbjudge.record.graded_notebook import GradedCell, GradedNotebook, read_graded
+from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 from nbjudge.record.grades import CellGrade, read_grades
 
 LONGEST_TEXT = 300  # characters of what a student's code said
@@ -161,13 +161,15 @@ def _failed_cells(notebook: GradedNotebook) -> Iterator[Failure]:
         waits = is_judged and not by_student and cell.status is Status.TIMED_OUT
         if cell.exercise is not None or waits:
             continue
+        unnamed = "a cell of their own" if cell.is_added else plain(cell.cell_id) or "a cell"
+        where = plain(cell.grade_id) if cell.grade_id else unnamed
         if cell.status in STOPPED:
             message = cell.errors[-1].message if cell.errors else ""
-            yield Failure(_where(cell), IN_WORDS[cell.status], plain(message))
+            yield Failure(where, IN_WORDS[cell.status], plain(message))
         elif by_student:
             for error in cell.errors:
                 is_own = error.name not in PYTHONS_ERRORS
-                yield Failure(_where(cell), stops_with(plain(error.name)), plain(error.message), is_own)
+                yield Failure(where, stops_with(plain(error.name)), plain(error.message), is_own)
 
 
 def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:
@@ -178,12 +180,6 @@ def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:
             # A named mistake is behind answers that came.
             sentence = next((each.sentence for each in verdict.findings if each.mistake is None), "")
             yield Failure(plain(verdict.exercise), IN_WORDS[cell.exercise.status], plain(sentence))
-
-
-def _where(cell: GradedCell) -> str:
-    if cell.grade_id:
-        return plain(cell.grade_id)
-    return "a cell of their own" if cell.is_added else plain(cell.cell_id) or "a cell"
 
 
 State = Literal["graded", "not graded", "not handed in"]

@@ -35,7 +35,7 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
     environment.filters |= {
         "number": _number,
         "code": with_code,
-        "name": name_as_code,
+        "name": lambda name: Markup(_code(html.escape(name))),
         "percent": "{:.0%}".format,
         "shade": _shade,
         "digest": _digest,
@@ -43,6 +43,7 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
     missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
     rows = missing | {name: table.rows for name, table in tables.items()}
     max_points = [row["points"] for row in rows["exercises"]]
+    folder = files("nbjudge.report") / TEMPLATES
     return environment.get_template("page.html.j2").render(
         about=about,
         points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
@@ -51,8 +52,8 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
         failure_kinds=failure_kinds(assignment).rows,
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
-        style=_part("page.css"),
-        script=_part("sort.js"),
+        style=Markup((folder / "page.css").read_text(encoding="utf-8")),
+        script=Markup((folder / "sort.js").read_text(encoding="utf-8")),
         files=[f"{name}.csv" for name in tables],
         **rows,
     )
@@ -63,18 +64,9 @@ def with_code(sentence: str) -> Markup:
     return Markup(sentence_as_html(sentence, _code))
 
 
-def name_as_code(name: str) -> Markup:
-    """A name of a program's."""
-    return Markup(_code(html.escape(name)))
-
-
 def _code(escaped: str) -> str:
     """With places to break a long name at."""
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
-
-
-def _part(name: str) -> Markup:
-    return Markup((files("nbjudge.report") / TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _digest(text: str) -> str:

@@ -274,12 +274,21 @@ def counts_of(assignment: ClassResults) -> dict[str, int]:
 
 def summary(assignment: ClassResults, counts: dict[str, int], tables: Tables) -> list[str]:
     """Sentences, the first of which stands for all; code between backticks."""
-    sentences = [
-        _first(assignment, counts, tables),
-        *_spread(assignment),
-        *_hardest(assignment, tables["exercises"]),
-    ]
-    sentences += _most_missed(tables["groups"])
+    sentences = [_first(assignment, counts, tables)]
+    points = [each.points for each in assignment.graded]
+    if len(points) >= 4:
+        full = sum(each >= assignment.max_points for each in points)
+        low, _, high = quantiles(points, n=4, method="inclusive")
+        everything = f"; {full} {_have(full)} all points" if full else ""
+        between = f"{_number(low)} and {_number(high)} points"
+        sentences.append(f"Half of the class is between {between}{everything}.")
+    sentences += _hardest(assignment, tables["exercises"])
+    worst = min(tables["groups"].rows, key=lambda row: row["share"], default=None)
+    if worst is not None and worst["share"] < 1:
+        sentences.append(
+            f"The case group missed most is “{worst['group']}” of `{worst['exercise']}`: "
+            f"{worst['of'] - worst['agree']} of {worst['of']} do not agree there."
+        )
     if counts["partly_failed"]:
         sentences.append(f"In {_submissions(counts['partly_failed'])} something failed; the rest was graded.")
     if waiting := counts["to_mark"]:
@@ -317,16 +326,6 @@ def _first(assignment: ClassResults, counts: dict[str, int], tables: Tables) -> 
     )
 
 
-def _spread(assignment: ClassResults) -> list[str]:
-    points = [each.points for each in assignment.graded]
-    full = sum(each >= assignment.max_points for each in points)
-    if len(points) < 4:
-        return []
-    low, _, high = quantiles(points, n=4, method="inclusive")
-    everything = f"; {full} {_have(full)} all points" if full else ""
-    return [f"Half of the class is between {_number(low)} and {_number(high)} points{everything}."]
-
-
 def _hardest(assignment: ClassResults, exercises: Table) -> list[str]:
     """Of the exercises in code: those in prose are still being marked, or were left blank."""
     shares = [
@@ -340,17 +339,6 @@ def _hardest(assignment: ClassResults, exercises: Table) -> list[str]:
     if len(shares) < 2 or share >= 1:
         return []
     return [f"Hardest was `{name}`: {share:.0%} of its points on average."]
-
-
-def _most_missed(groups: Table) -> list[str]:
-    worst = min(groups.rows, key=lambda row: row["share"], default=None)
-    if worst is None or worst["share"] >= 1:
-        return []
-    missed = worst["of"] - worst["agree"]
-    return [
-        f"The case group missed most is “{worst['group']}” of `{worst['exercise']}`: "
-        f"{missed} of {worst['of']} do not agree there."
-    ]
 
 
 def _submissions(count: int) -> str:

@@ -170,7 +170,7 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     form = form or Form()
     values = vocabulary_of(assignment.course.folders.checks)
     kind = _kind_of(name, values["torch"], read_plain_cells(assignment.source_path))
-    variable = _small_letters(name)
+    variable = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()  # two_parts
     _see_that_it_is_free(assignment, name, variable)
     checks = assignment.checks_path
     file = checks / f"{variable}.py"
@@ -200,11 +200,6 @@ def _kind_of(name: str, torch: bool, cells: Iterable[PlainCell]) -> str:
             "nbjudge.authoring asks a class of another kind."
         )
     return "layer"
-
-
-def _small_letters(name: str) -> str:
-    """The name of a file and of a variable for what a class is called: `two_parts` for `TwoParts`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> None:

@@ -87,17 +87,9 @@ class DrawnExercise:
 Test = Callable[[DrawnExercise], object]  # returns something true or false
 
 
-def _always(_drawn: DrawnExercise) -> bool:
-    return True
-
-
-def _never(_drawn: DrawnExercise) -> bool:
-    return False
-
-
 # By the name of each column: whether an exercise's cases cover the relation, and whether they could.
 RELATIONS: dict[str, tuple[Test, Test]] = {
-    "values": (DrawnExercise.compares_values, _always),
+    "values": (DrawnExercise.compares_values, lambda d: True),
     "dtypes": (lambda d: len({kind.dtype(value) for _, value, kind in d.floats}) > 1, lambda d: d.floats),
     "leading axes": (DrawnExercise.has_leading_axes, lambda d: d.arrays),
     "unequal sizes": (lambda d: any(len(set(s)) == len(s) for s in d.shapes), lambda d: d.shapes),
@@ -108,14 +100,14 @@ RELATIONS: dict[str, tuple[Test, Test]] = {
         lambda d: d.truths,
     ),
     "gradients": (lambda d: d.any_case(lambda case: case.gradients), lambda d: d.floats),
-    "arguments unchanged": (DrawnExercise.can_change_arguments, _never),
-    "second call": (lambda d: any(retest_calls(g)[0] for g in d.groups if g.expected), _always),
+    "arguments unchanged": (DrawnExercise.can_change_arguments, lambda d: False),
+    "second call": (lambda d: any(retest_calls(g)[0] for g in d.groups if g.expected), lambda d: True),
     "mode": (DrawnExercise.has_modes, lambda d: d.any_case(lambda case: case.build)),
     "refusal": (
         lambda d: d.any_case(lambda case: case.refuses is not None),
         DrawnExercise.reference_raises,
     ),
-    "step not allowed": (lambda d: d.exercise.not_allowed, _never),
+    "step not allowed": (lambda d: d.exercise.not_allowed, lambda d: False),
 }
 
 

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbjudge.tutor.learner import has_tutor
-    from nbjudge.tutor.learner.checking import check
+    from nbjudge.tutor.learner.checking import begin_notebook, check
     from nbjudge.tutor.learner.live_box import STORED, LiveBox
-    from nbjudge.tutor.learner.notebook import begin_notebook
     from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
     from nbjudge.tutor.learner.result import with_code
 
 # The modules of the public names, from `learner`.
-PUBLIC = {"begin_notebook": ".notebook", "check": ".checking", "has_tutor": ".", "with_code": ".result"}
+PUBLIC = {"begin_notebook": ".checking", "check": ".checking", "has_tutor": ".", "with_code": ".result"}
 PUBLIC |= {"LearnerRecord": ".record", "ExerciseHistory": ".record", "LiveBox": ".live_box"}
 PUBLIC["STORED"] = ".live_box"
 
@@ -38,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "check":
-        import_module("nbjudge.tutor.learner.notebook").begin_notebook()
+        import_module("nbjudge.tutor.learner.checking").begin_notebook()
     return getattr(import_module(PUBLIC[name], "nbjudge.tutor.learner"), name)
 
 

@@ -15,9 +15,8 @@ from nbjudge.calls import Answer, AnswerCaller
 from nbjudge.judge import describe
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.scoring import Judgement
-from nbjudge.judge.verdict import Verdict
 from nbjudge.tutor.disclosure import Disclosure
-from nbjudge.tutor.material import TutoredAssignment
+from nbjudge.tutor.material import TutoredAssignment, WrittenQuestion
 from nbjudge.tutor.messages import HelpRequest, Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values.kinds import ArrayKind, kind_of
@@ -46,15 +45,17 @@ def reveal(
     """The mistakes or a solution, whichever the learner requests, where the tutor may reveal them."""
     if disclosure != Disclosure.FULL:
         return [Part("text", NOT_DISCLOSED)]
+    verdict = examination.verdict
     if request.step == "mistake":
-        return _mistakes(examination)
-    return _solutions(assignment, examination.verdict, request.tries)
-
-
-def _mistakes(examination: Judgement) -> list[Part]:
-    """The sentences that name what is wrong."""
-    named = [finding.sentence for finding in examination.verdict.findings if finding.mistake]
-    return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
+        named = [finding.sentence for finding in verdict.findings if finding.mistake]
+        return [Part("text", sentence) for sentence in named or [NO_MISTAKE]]
+    # The model solution and the accepted alternatives are for learners who are right or have tried.
+    if verdict.points < verdict.max_points and request.tries < TRIES_FOR_A_SOLUTION:
+        return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=request.tries))]
+    parts = [Part("code", assignment.solution(verdict.exercise), "A solution")]
+    for number, (good_at, code) in enumerate(assignment.shown_alternatives(verdict.exercise), start=2):
+        parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
+    return parts
 
 
 def one_page(assignment: TutoredAssignment, disclosure: Disclosure, right: Collection[str]) -> list[Part]:
@@ -86,26 +87,23 @@ def hint(assignment: TutoredAssignment, name: str, place: int) -> list[Part]:
     return [markdown_part(text, title)]
 
 
+def model_answer(written: WrittenQuestion, disclosure: Disclosure) -> list[Part]:
+    """The model answer to a question that is answered in words, and what to ask one's own text."""
+    if disclosure != Disclosure.FULL:
+        return [Part("text", "A model answer comes with your grade.")]
+    parts = [markdown_part(written.model_answer, "A model answer")]
+    return parts + ([markdown_part(written.scheme, "Ask your own text")] if written.scheme else [])
+
+
 def markdown_part(text: str, title: str) -> Part:
     """A part in Markdown, its formulas in Unicode: not every notebook draws TeX in what a cell shows."""
-    return Part("markdown", FORMULA.sub(lambda found: _in_unicode(found[1]), text), title)
-
-
-def _in_unicode(formula: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
 
-    text: str = LatexNodes2Text(math_mode="text").latex_to_text(formula)
-    return re.sub(r" *([·×=]) *", r" \1 ", re.sub(r"\s+", " ", text)).strip()
+    def in_unicode(formula: re.Match[str]) -> str:
+        plain: str = LatexNodes2Text(math_mode="text").latex_to_text(formula[1])
+        return re.sub(r" *([·×=]) *", r" \1 ", re.sub(r"\s+", " ", plain)).strip()
 
-
-def _solutions(assignment: TutoredAssignment, verdict: Verdict, tries: int) -> list[Part]:
-    """The model solution and the accepted alternatives, for learners who are right or have tried."""
-    if verdict.points < verdict.max_points and tries < TRIES_FOR_A_SOLUTION:
-        return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
-    parts = [Part("code", assignment.solution(verdict.exercise), "A solution")]
-    for number, (good_at, code) in enumerate(assignment.shown_alternatives(verdict.exercise), start=2):
-        parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
-    return parts
+    return Part("markdown", FORMULA.sub(in_unicode, text), title)
 
 
 def show_case(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
@@ -151,25 +149,20 @@ def _assignments(values: Iterable[tuple[str, Any]]) -> list[str]:
 
 def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:
     value = answer.value
-    if isinstance(value, dict):
-        named = [(_as_name(key), entry) for key, entry in value.items()]
+    if isinstance(value, dict):  # a text is a name, unless it could be taken for a number
+        named = [
+            (key if isinstance(key, str) and key[:1].isalpha() else repr(key), entry)
+            for key, entry in value.items()
+        ]
     elif isinstance(value, (list, tuple)) and len(exercise.results) > 1:
         named = list(zip(exercise.results, value, strict=False))
     else:
         named = [("", value)]
-    return [
-        f"{name}{': ' if name else ''}{written(entry)}{f'  # {_type(entry)}' if with_types else ''}"
-        for name, entry in named
-    ]
-
-
-def _as_name(key: Any) -> str:
-    """A dict's key without quotation marks, unless it could be taken for a number."""
-    return key if isinstance(key, str) and key[:1].isalpha() else repr(key)
-
-
-def _type(value: Any) -> str:
-    return describe.kind(value) if kind_of(value) is None else describe.short(value)
+    lines = []
+    for name, entry in named:
+        kind = describe.kind(entry) if kind_of(entry) is None else describe.short(entry)
+        lines.append(f"{f'{name}: ' if name else ''}{written(entry)}{f'  # {kind}' if with_types else ''}")
+    return lines
 
 
 def written(value: Any) -> str:

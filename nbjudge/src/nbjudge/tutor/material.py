@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise, ShownAlternative
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import PlainCell, as_python, read_plain_cells
@@ -87,7 +87,13 @@ class TutoredAssignment:
 
     def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
         """The strength of each other way, and its code."""
-        return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].shown_alternatives]
+        ways = []
+        for way in self.assignment.exercises[name].shown_alternatives:
+            lines = source_of(way.answer).splitlines()
+            # Without what hangs it on its exercise.
+            start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))
+            ways.append((way.good_at, "\n".join(lines[start:])))
+        return ways
 
     @property
     def one_page(self) -> str:
@@ -148,10 +154,3 @@ def material_of(course: Course, default: Disclosure = Disclosure.FULL) -> Materi
 def tutor_options(course: Course) -> dict[str, Any]:
     """Return the section `Tutor` of a course's configuration, unchecked."""
     return dict(read_config(course.root).get("Tutor", {}))
-
-
-def _code_of(way: ShownAlternative) -> str:
-    """The code of an answer, without what hangs it on its exercise."""
-    lines = source_of(way.answer).splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))
-    return "\n".join(lines[start:])

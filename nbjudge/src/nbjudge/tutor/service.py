@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,7 +22,7 @@ from nbjudge.fast_start import no_collection, skip_address_grammar
 from nbjudge.framing import read_frame, to_frame
 from nbjudge.kernel import protocol
 from nbjudge.tutor import messages
-from nbjudge.tutor.material import Material, material_of
+from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Notice, Reply, TutorReady
 from nbjudge.tutor.tutor import Tutor
 
@@ -77,7 +76,10 @@ def _reply(reply_to: Callable[[AnyRequest], Reply], body: bytes) -> Reply:
 
 def main(course: str, folder: str = "", last_words: str = "") -> None:
     skip_address_grammar()  # before anything imports nbformat
-    incoming, outgoing = _pipes()
+    # Standard input and output, for messages alone: what prints or reads here meets stderr or nothing.
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
     try:
         material = material_of(find_course(Path(course)))
     except CourseError as error:
@@ -85,28 +87,19 @@ def main(course: str, folder: str = "", last_words: str = "") -> None:
         serve(lambda _: notice, incoming, outgoing)
         return
     tutor = Tutor(material)
-    warm_up = partial(_warm_up, tutor, material, folder)
+
+    def warm_up() -> None:
+        """Load the libraries and the assignment's first exercise before a learner waits for them."""
+        assignment = material.assignments.get(folder)
+        with no_collection(), suppress(CourseError):  # the check itself will say so
+            if assignment is not None:
+                tutor.prepare(assignment, assignment.coded[0])
+
     serve(tutor.reply, incoming, outgoing, warm_up)  # until the kernel has ended
     if last_words and tutor.called_exercise:
         with suppress(OSError):
             Path(last_words).parent.mkdir(exist_ok=True)
             Path(last_words).write_text(tutor.called_exercise, "utf-8")
-
-
-def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output, for messages alone: what prints or reads here meets stderr or nothing."""
-    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
-    return incoming, outgoing
-
-
-def _warm_up(tutor: Tutor, material: Material, folder: str) -> None:
-    """Load the libraries and the assignment's first exercise before a learner waits for them."""
-    assignment = material.assignments.get(folder)
-    with no_collection(), suppress(CourseError):  # the check itself will say so
-        if assignment is not None:
-            tutor.prepare(assignment, assignment.coded[0])
 
 
 if __name__ == "__main__":

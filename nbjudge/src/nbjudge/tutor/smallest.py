@@ -49,7 +49,8 @@ def smallest_difference(
         return None  # it would be the answer
     end = time.monotonic() + MOST_SECONDS
     # An answer with wrong values may change its arguments besides: its values are shown then.
-    matches = has_expected_values if any(_has_wrong_values(run) for run in runs) else is_right
+    wrong = any(not run.drawn.cases[index].gradients for run in runs for index in run.wrong_values)
+    matches = has_expected_values if wrong else is_right  # gradients are not asked for again
     candidates = _candidates(reference, _failing(runs), end)
     while some := list(itertools.islice(candidates, AT_ONCE)):
         reply = call_answer(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
@@ -60,11 +61,6 @@ def smallest_difference(
             if _has_one_right_answer(exercise, case, expected):
                 return Difference(case, answer, expected)
     return None
-
-
-def _has_wrong_values(run: GroupResult) -> bool:
-    """Whether more than gradients is wrong: these are not asked for again."""
-    return any(not run.drawn.cases[index].gradients for index in run.wrong_values)
 
 
 def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> bool:

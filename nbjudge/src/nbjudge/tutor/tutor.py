@@ -28,7 +28,7 @@ from nbjudge.tutor.conversation import (
     packed_requests,
 )
 from nbjudge.tutor.disclosure import Disclosure
-from nbjudge.tutor.help import hint, markdown_part, one_page, reveal, smallest_case
+from nbjudge.tutor.help import hint, model_answer, one_page, reveal, smallest_case
 from nbjudge.tutor.material import Material, TutoredAssignment
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
@@ -81,13 +81,13 @@ class Tutor:
         assignment = self._assignment(request)
         if assignment is None:
             return messages.Notice(sentence=CHECK_ENDED)
-        disclosure = self._disclosure(assignment)  # for every request, as it is now
+        disclosure = self._material.disclosure.on(assignment.folder, date.today())  # as it is now
         if isinstance(request, messages.CheckRequest | messages.HelpRequest):
             written = assignment.written(request.exercise)
             if written is not None and isinstance(request, messages.CheckRequest):
                 return messages.WrittenExercise()
             if written is not None:
-                return messages.Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
+                return messages.Help(parts=model_answer(written, disclosure))
         if disclosure == Disclosure.EXAMPLES:
             return messages.Notice(sentence=ONLY_EXAMPLES)
         match request:
@@ -98,7 +98,11 @@ class Tutor:
             case messages.OnePageRequest():
                 return messages.Help(parts=one_page(assignment, disclosure, request.right))
             case messages.CallReply():
-                return self._continue(request, disclosure)
+                opened = self._open.get(request.conversation)
+                if opened is None:
+                    return messages.Notice(sentence=CHECK_ENDED)
+                opened.conversation.answer(request)
+                return self._next_reply(request.conversation, opened, disclosure)
 
     def _assignment(self, request: messages.AnyRequest) -> TutoredAssignment | None:
         """The assignment of a request; None if its conversation has ended."""
@@ -160,14 +164,6 @@ class Tutor:
             OpenConversation(assignment, name, conversation, finish), disclosure, request.program
         )
 
-    def _continue(self, reply: messages.CallReply, disclosure: Disclosure) -> messages.Reply:
-        """Continue a conversation with the results of the calls, or with the reason why there are none."""
-        opened = self._open.get(reply.conversation)
-        if opened is None:
-            return messages.Notice(sentence=CHECK_ENDED)
-        opened.conversation.answer(reply)
-        return self._next_reply(reply.conversation, opened, disclosure)
-
     def prepare(self, assignment: TutoredAssignment, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
         exercise, _ = assignment.exercise(name)
@@ -221,9 +217,6 @@ class Tutor:
 
         threading.Thread(target=work, daemon=True).start()
 
-    def _disclosure(self, assignment: TutoredAssignment) -> Disclosure:
-        return self._material.disclosure.on(assignment.folder, date.today())
-
 
 @lru_cache(maxsize=1)
 def program_digest() -> str:
@@ -263,10 +256,3 @@ def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.Shown
     hidden = finding.mistake not in (None, "not_allowed")
     sentence = finding.measured if named else IT_DIFFERS if hidden else finding.sentence
     return messages.ShownFinding(sentence, finding.evidence)
-
-
-def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[messages.Part]:
-    if disclosure != Disclosure.FULL:
-        return [messages.Part("text", "A model answer comes with your grade.")]
-    parts = [markdown_part(text, "A model answer")]
-    return parts + ([markdown_part(scheme, "Ask your own text")] if scheme else [])

@@ -103,14 +103,6 @@ class _Counter(io.TextIOBase):
         return len(text)
 
 
-def _interrupt_main_thread() -> None:
-    """Raise KeyboardInterrupt in the main thread, also where it sleeps or waits for a lock."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:  # on Windows every thread's signal ends the main thread's waiting
-        signal.raise_signal(signal.SIGINT)
-
-
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[threading.Event]:
     """Interrupt the answer after that time, and again, until it is left; yields whether the time is up."""
@@ -124,7 +116,11 @@ def _deadline(seconds: float) -> Iterator[threading.Event]:
         while not done.wait(wait):
             is_over.set()
             wait = PATIENCE
-            _interrupt_main_thread()
+            # The main thread may sleep, or wait for a lock.
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            else:  # on Windows every thread's signal ends the main thread's waiting
+                signal.raise_signal(signal.SIGINT)
 
     def interrupt(_number: int, frame: FrameType | None) -> None:
         # One that arrives before the answer begins, or when it has ended, is meant for no one.

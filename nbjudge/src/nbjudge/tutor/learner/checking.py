@@ -1,31 +1,38 @@
-"""`check`: the cell under each answer.
+"""`check`: the cell under each answer, and what a notebook does for it: it starts the tutor early.
 
 The tutor calls the answer with fresh inputs, as a grading run does, and says which groups of cases agree and
-what differs. Nothing of it is graded.
+what differs. Nothing of it is graded. The name `check` is kept for the tutor.
 """
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import hashlib
 import inspect
 import linecache
 import re
+import signal
 import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython import get_ipython
 
 from nbjudge.tutor.learner import TutorMissingError
-from nbjudge.tutor.learner.answering import CallOutcome, answer, respond
+from nbjudge.tutor.learner.answering import CallOutcome, answer, load_ahead, respond
 from nbjudge.tutor.learner.connection import Connection
 from nbjudge.tutor.learner.record import LearnerRecord
-from nbjudge.tutor.learner.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
+from nbjudge.tutor.learner.result import CheckPanel, OnePage, Sentence, WrittenAnswer, is_notebook, one_page
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply
+
 
 # By the text, because a cell with a SyntaxError has no tree.
 DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=(?!=)", re.MULTILINE)
@@ -38,9 +45,8 @@ class FailedRuns:
 
     def __init__(self) -> None:
         self._before: dict[str, Any] = {}  # what the names of the running cell held
-        self._failed: dict[
-            str, tuple[str, bool, Any]
-        ] = {}  # the error, whether the name is as before, its value
+        # By name: the error, whether the name is as before, its value.
+        self._failed: dict[str, tuple[str, bool, Any]] = {}
 
     def begin(self, source: str, names: dict[str, Any]) -> None:
         """A cell begins to run."""
@@ -179,3 +185,79 @@ def _source_of_class(value: type) -> str:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             return "".join(lines[first - 1 : node.end_lineno])
     raise OSError("its cell has no such class")
+
+
+IDLE_SECONDS = 0.5  # after the set-up cell, if no other cell runs
+TAKEN = (
+    "The name `check` is the tutor's again. What you had called so is now `{other}`: give it another name, "
+    "or the cells below cannot ask the tutor."
+)
+
+
+def begin_notebook(
+    course: Path | None = None, record: Path | None = None, when_idle: Callable[[], object] | None = None
+) -> None:
+    """Start the tutor while the learner reads, and keep the name `check` for it.
+
+    `from nbjudge.tutor import check` calls it. A course's own package that knows more calls it before.
+    Without a tutor, the first `check` will say so.
+
+    Parameters
+    ----------
+    course
+        The folder with the course's checks and source notebooks; by default the one in the environment
+        variable `NBJUDGE_COURSE`, or the nearest one around the notebook.
+    record
+        The file that keeps the learner's record; by default it is lost when the kernel ends.
+    when_idle
+        Called once between two cells after the set-up cell, to import what later cells need.
+    """
+    connection.course = course or connection.course
+    if record is not None:
+        use_record(LearnerRecord(record))
+    shell = get_ipython()
+    if shell is None or not is_notebook(shell):
+        return
+    with suppress(TutorMissingError):
+        connection.begin(Path.cwd().name)
+    if not getattr(shell, "_nbjudge_keeps_check", False):
+        shell._nbjudge_keeps_check = True
+        shell.events.register("pre_run_cell", lambda run: failed_runs.begin(run.raw_cell, shell.user_ns))
+        shell.events.register(
+            "post_run_cell",
+            lambda run: failed_runs.end(run.error_before_exec or run.error_in_exec, shell.user_ns),
+        )
+        shell.events.register("post_run_cell", lambda *_: _keep_the_name(shell.user_ns))
+        _load_after_the_set_up_cell(shell, when_idle)
+
+
+def _keep_the_name(names: dict[str, Any]) -> None:
+    """Give `check` back its meaning where a learner's cell has taken the name."""
+    if names.get("check", check) is not check:
+        other = next(name for number in count(1) if (name := f"my_check_{number}") not in names)
+        names[other], names["check"] = names["check"], check
+        print(TAKEN.format(other=other))
+
+
+def _load_after_the_set_up_cell(shell: Any, when_idle: Callable[[], object] | None) -> None:
+    """Load between two cells what the first check needs, and what the course wants loaded."""
+
+    def set_up_cell_has_run(*_: object) -> None:
+        shell.events.unregister("post_run_cell", set_up_cell_has_run)
+        with suppress(RuntimeError):  # without an event loop, the first check loads it
+            asyncio.get_running_loop().call_later(IDLE_SECONDS, load)
+
+    def load() -> None:
+        if connection.tutor is None or threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted import stays broken
+        try:
+            load_ahead(connection.first_program())
+            if when_idle is not None:
+                when_idle()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if connection.is_starting:  # its program comes when it is ready
+            asyncio.get_running_loop().call_later(IDLE_SECONDS, load)
+
+    shell.events.register("post_run_cell", set_up_cell_has_run)

@@ -26,19 +26,14 @@ class Connection:
     def __init__(self, last_words: Path | None = None) -> None:
         self.course: Path | None = None  # from the course's own package
         self.last_words = last_words
-        self._tutor: LocalTutor | NetworkTutor | None = None
+        self.tutor: LocalTutor | NetworkTutor | None = None  # once it has been started or reached
         self._program = self.digest = ""  # the tutor's program, empty before the first calls
         self.has_announced_start = False  # whether the learner has read that this tutor is still starting
 
     @property
-    def has_begun(self) -> bool:
-        """Whether a tutor has been started or reached."""
-        return self._tutor is not None
-
-    @property
     def is_starting(self) -> bool:
         """Whether a tutor on this machine is still loading its libraries."""
-        return self._tutor is not None and not self._tutor.is_ready
+        return self.tutor is not None and not self.tutor.is_ready
 
     def begin(self, folder: str) -> LocalTutor | NetworkTutor:
         """Start this machine's tutor, so that it is ready when the first answer is written.
@@ -49,15 +44,15 @@ class Connection:
         course = self.course or course_around(Path.cwd())
         if address == OFF or (address is None and course is None):
             raise TutorMissingError(NO_TUTOR)
-        if self._tutor is None:
+        if self.tutor is None:
             from nbjudge.tutor.learner.transport import NetworkTutor, start_tutor
 
             if address is not None:
-                self._tutor = NetworkTutor(address)
+                self.tutor = NetworkTutor(address)
             elif course is not None:
-                self._tutor = start_tutor(course, folder, self.last_words)
-        assert self._tutor is not None
-        return self._tutor
+                self.tutor = start_tutor(course, folder, self.last_words)
+        assert self.tutor is not None
+        return self.tutor
 
     def send(self, request: AnyRequest) -> Reply:
         """Return the tutor's reply to a request. Raises TutorMissingError if there is no tutor."""
@@ -85,9 +80,9 @@ class Connection:
         return self._program
 
     def first_program(self) -> str:
-        """Return the program that this machine's tutor sent when it was ready; empty if it did not yet."""
-        if self._tutor is not None and not self._program:
-            self._keep_program(self._tutor.program)
+        """Return the program that this machine's tutor sent when it was ready; empty before that."""
+        if self.tutor is not None and not self._program:
+            self._keep_program(self.tutor.program)
         return self._program
 
     def _keep_program(self, source: str) -> None:
@@ -96,6 +91,6 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection; this machine's tutor ends."""
-        if self._tutor is not None:
-            self._tutor.stop()
-        self._tutor, self.has_announced_start = None, False
+        if self.tutor is not None:
+            self.tutor.stop()
+        self.tutor, self.has_announced_start = None, False

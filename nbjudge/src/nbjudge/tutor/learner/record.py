@@ -114,16 +114,13 @@ def _read(file: Path) -> dict[str, ExerciseHistory]:
     """Return the records in a file; none if it is missing or cannot be read."""
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        return {name: _exercise_history(entry) for name, entry in content.items()}
+        records, empty = {}, ExerciseHistory()
+        for name, entry in content.items():
+            values = {known.name: entry[known.name] for known in fields(empty) if known.name in entry}
+            for key, value in values.items():
+                expected = getattr(empty, key)
+                if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):
+                    return {}  # not a record of ours
+            records[name] = ExerciseHistory(**values)
+        return records
     return {}
-
-
-def _exercise_history(entry: dict[str, Any]) -> ExerciseHistory:
-    """Read one exercise of the file. Raises ValueError if a value has another type than the record's."""
-    empty = ExerciseHistory()
-    values = {known.name: entry[known.name] for known in fields(empty) if known.name in entry}
-    for name, value in values.items():
-        expected = getattr(empty, name)
-        if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):
-            raise ValueError(f"{name} is {type(value).__name__}")
-    return ExerciseHistory(**values)

@@ -350,17 +350,12 @@ def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage 
 
 def has_written(folder: Path, question: str) -> bool:
     """Whether the saved notebook in this folder holds an answer of some words to a written question."""
-    answers = [
-        cell
+    return any(
+        len("".join(cell.get("source", "")).split()) >= FEWEST_WORDS
         for path in sorted(folder.glob("*.ipynb"))
         for cell in _cells(path)
-        if _answers_question(cell, question)
-    ]
-    return any(len("".join(cell.get("source", "")).split()) >= FEWEST_WORDS for cell in answers)
-
-
-def _answers_question(cell: dict[str, Any], question: str) -> bool:
-    return bool(cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == question)
+        if cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == question
+    )
 
 
 def _cells(path: Path) -> list[dict[str, Any]]:

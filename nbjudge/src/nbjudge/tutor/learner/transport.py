@@ -120,15 +120,8 @@ def start_tutor(course: Path, folder: str, last_words: Path | None = None) -> Lo
     name into the file `last_words`. Raises TutorMissingError if it cannot be started.
     """
     # What is beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "nbjudge.tutor.service",
-        str(course),
-        folder,
-        str(last_words or ""),
-    ]
+    command = [sys.executable, "-P", "-m", "nbjudge.tutor.service"]
+    command += [str(course), folder, str(last_words or "")]
     package = Path(__file__).resolve().parents[3]  # the same nbjudge as here
     python_path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
