@@ -1,5 +1,6 @@
-"""Every property of the statement of `is_correct`, and every path, is asked: no right check can omit one.
+"""The functions that `is_correct` is asked about: their labels are right, and nothing tells them.
 
+Every property of the exercise's statement, and every path, is asked: no right check can omit one.
 `python tests/test_attention_properties.py` writes the table of docs/judge.md again.
 """
 
@@ -10,27 +11,167 @@ from functools import cache, reduce
 from importlib import import_module
 from itertools import product
 from pathlib import Path
+from types import CodeType
 
 import pytest
 import torch
 import torch.nn.functional as F
-from test_attention_candidates import COURSE, FAMILIES, callable_of
 
 from attention_lab.authoring import Draw
+from nbjudge.calls import caller_of
+from nbjudge.course.course import open_course
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.probe import respond
+from nbjudge.values.packing import MadeInKernel, pack, unpack
 
+pytestmark = [pytest.mark.integration, pytest.mark.lesson, pytest.mark.timeout(900)]
 PAGE = Path(__file__).parents[1] / "docs" / "judge.md"
 BEGIN, END = "<!-- attention: made by tests/test_attention_properties.py -->\n", "<!-- end of attention -->"
-pytestmark = [pytest.mark.integration, pytest.mark.lesson, pytest.mark.timeout(900)]
 torch.set_num_threads(1)
 
+COURSE = open_course(Path(__file__).parents[1])
 LESSON = COURSE.assignments["silent_bugs"]
-EXERCISE = LESSON.exercises["is_correct"]
+EXERCISE, REFERENCE = LESSON.exercises["is_correct"], LESSON.reference_answer("is_correct")
 CHECKS = sys.modules[EXERCISE.groups[0].make.__module__]
+STYLES_OF_CODE = sys.modules[CHECKS.Family.__module__]
 ATTENTION = import_module(f"{CHECKS.__name__.rpartition('.')[0]}.attention_checks")
 REPAIRED = import_module(f"{CHECKS.__name__.rpartition('.')[0]}.attention_repairs")
-agrees, formula, REPAIRS = ATTENTION.caught(ATTENTION.agrees), ATTENTION.formula, REPAIRED.REPAIRS
+REPAIRS = REPAIRED.REPAIRS
 DIMENSIONS = (REPAIRED.MASKS, REPAIRED.GIVEN, REPAIRED.DTYPES)
 PROPERTIES = [name for name in REPAIRS if not name.startswith("calls: ")]
+FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "gradients", "tensors")
+every_family = pytest.mark.parametrize("family", FAMILIES)
+# What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
+SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}
+PYTHON = {"len", "list", "zip", "max", "math", "sqrt", "inf", "torch"}
+
+
+def drawn(seed, family):
+    return CHECKS.drawn_candidates(Draw(seed), family)
+
+
+def callable_of(function):
+    """The function as the student's process gets it: from the compiled code that was sent."""
+    return respond.make(unpack(pack(function), with_code=True))
+
+
+def code_of(candidate) -> CodeType:
+    return callable_of(candidate.function).__code__
+
+
+def points_in_lesson_3(function):
+    """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
+    lesson, exercise = COURSE.exercise("masked_attention")
+    call = caller_of(function)
+
+    def with_ready_made_steps(name, calls, _watched_calls):
+        return call(name, calls, {})
+
+    reference = lesson.reference_answer(exercise.name)
+    verdict = judge_exercise(exercise, reference, with_ready_made_steps, seed=3)
+    return verdict.points, verdict.max_points
+
+
+# ---- the labels are right -----------------------------------------------------------------------
+
+
+@every_family
+def test_the_reference_answers_what_the_labels_say(family):
+    for seed in range(5):
+        for candidate in drawn(seed, family):
+            label = REFERENCE(callable_of(candidate.function))
+            assert label is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.function.code}"
+
+
+def test_right_functions_are_right_in_lesson_3():
+    plain = {name: ways[0] for name, ways in STYLES_OF_CODE.STEPS.items()}
+    bodies = [plain | {name: way} for name, ways in STYLES_OF_CODE.STEPS.items() for way in ways]
+    family = STYLES_OF_CODE.Family(Draw(0), {})
+    of_another_make = [family.of_another_make(which) for which in range(len(STYLES_OF_CODE.WHOLE))]
+    for function in [*map(family.in_steps, bodies), *of_another_make]:
+        points, max_points = points_in_lesson_3(callable_of(function))
+        assert points == max_points, function.code
+
+
+@every_family
+def test_broken_functions_are_broken_in_lesson_3(family):
+    for broken in CHECKS.Family(Draw(1), CHECKS.FAMILIES[family]).broken_ones():
+        points, max_points = points_in_lesson_3(callable_of(broken.function))
+        assert points < max_points, broken.kind
+
+
+# ---- no guessing, no telling ----------------------------------------------------------------------
+
+
+@every_family
+def test_a_group_holds_both_kinds_in_an_order_that_is_drawn(family):
+    """And in one code, of which each draw has its own."""
+    orders, codes = set(), set()
+    for seed in range(6):
+        candidates = drawn(seed, family)
+        labels = [candidate.right for candidate in candidates]
+        assert len(labels) >= 8
+        assert 3 <= sum(labels) <= len(labels) - 5
+        orders.add(tuple(labels))
+        (code,) = {code_of(candidate) for candidate in candidates}
+        codes.add(code)
+    assert len(orders) >= 4 and len(codes) == 6
+
+
+def test_every_family_is_asked_about():
+    assert tuple(CHECKS.FAMILIES) == FAMILIES
+    asked = [len(group.cases(Draw(2))) for group in EXERCISE.groups]
+    assert asked == [len(drawn(2, family)) for family in FAMILIES]
+
+
+def test_one_answer_for_all_a_coin_and_a_table_of_other_draws_earn_nothing():
+    coin = torch.Generator().manual_seed(0)
+    seen = {True: set(), False: set()}
+    for seed, family in product(range(6), FAMILIES):
+        for candidate in drawn(seed, family):
+            seen[candidate.right].add(code_of(candidate).co_code)
+
+    def thrown(_attention):
+        return bool(torch.rand(1, generator=coin) < 0.5)
+
+    def looked_up(attention):
+        return attention.__code__.co_code in seen[True] - seen[False]
+
+    for guess in (thrown, looked_up, lambda _attention: True, lambda _attention: False):
+        assert judge_exercise(EXERCISE, REFERENCE, caller_of(guess), seed=5).points == 0
+
+
+@every_family
+def test_no_name_and_no_text_in_a_function_tells_its_label(family):
+    for seed in range(3):
+        for candidate in drawn(seed, family):
+            sent = unpack(pack(candidate.function), with_code=True)
+            assert sent.code == ""
+            function = respond.make(sent)
+            assert function.__doc__ is None
+            assert (function.__name__, function.__qualname__) == ("attention", "attention")
+            assert telling(function.__code__) == set(), candidate.function.code
+            known = {"torch", "nn", "F", "math", "number", "attention", "made", "n", "__builtins__"}
+            assert function.__globals__.keys() <= known
+
+
+def test_a_name_that_tells_would_be_found():
+    function = MadeInKernel(
+        "def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention"
+    )
+    assert telling(respond.make(function).__code__) == {"unscaled"}
+
+
+def telling(code: CodeType) -> set[str]:
+    """The words in a function's code that are neither the signature's, nor torch's, nor one letter."""
+    texts = [constant for constant in code.co_consts if isinstance(constant, str)]
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    names = {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
+    known = SIGNATURE | PYTHON | set(dir(torch)) | set(dir(torch.Tensor)) | set(dir(torch.nn.functional))
+    words = {name for name in names - known if len(name) > 1 and not name.startswith(".")}
+    # An einsum's equation is the only text.
+    words |= {text for text in texts if "->" not in text and not text.startswith("attention.<locals>")}
+    return words.union(*map(telling, inner))
 
 
 # ---- a right check in another style than the accepted alternatives ------------------------------------
@@ -79,9 +220,9 @@ def against_torch_one_result_at_a_time(attention):
 
 
 STYLES = [
-    LESSON.reference_answer("is_correct"),
+    REFERENCE,
     *EXERCISE.accepted_alternatives,
-    agrees,
+    ATTENTION.caught(ATTENTION.agrees),
     ATTENTION.caught(against_torch_one_result_at_a_time),
 ]
 every_style = pytest.mark.parametrize("check", STYLES, ids=lambda check: check.__name__)
@@ -93,8 +234,8 @@ every_style = pytest.mark.parametrize("check", STYLES, ids=lambda check: check._
 @cache
 def candidates(seed):
     """(kind, whether it is right, function) of all families."""
-    drawn = (each for family in FAMILIES for each in CHECKS.drawn_candidates(Draw(seed), family))
-    return [(each.kind, each.right, callable_of(each.function)) for each in drawn]
+    found = (each for family in FAMILIES for each in drawn(seed, family))
+    return [(each.kind, each.right, callable_of(each.function)) for each in found]
 
 
 def thoroughly(attention):
@@ -131,9 +272,6 @@ def table():
 def page_with_table():
     before, rest = PAGE.read_text().split(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n\n{END}{rest.partition(END)[2]}"
-
-
-# ---- tests -------------------------------------------------------------------------------------------
 
 
 def test_the_table_on_the_page_is_up_to_date():

@@ -119,15 +119,6 @@ def test_a_built_course_is_up_to_date(course, attention_lab):
         assert (folder / "given.py").read_text() == "ANSWER = 42\n"
 
 
-def test_a_solution_whose_run_stopped_is_made_again(course):
-    notebook = nbformat.read(SOLUTION, as_version=4)
-    cell = next(cell for cell in notebook.cells if cell.get("outputs"))
-    cell.outputs = [nbformat.v4.new_output("error", ename="TimeoutError", evalue="300 seconds", traceback=[])]
-    nbformat.write(notebook, SOLUTION)
-    assert build_lesson(lesson_of(course)) == ["made and ran the solution"]
-    assert build_lesson(lesson_of(course)) == []
-
-
 def test_a_new_gradebook_is_as_nbgrader_makes_it(course, monkeypatch):
     # nbgrader calls alembic by its name; it is installed beside the interpreter.
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -150,36 +141,43 @@ def test_why_a_lesson_cannot_be_registered_is_said_in_a_sentence(course):
         register(lesson_of(course))
 
 
+STALE_RELEASE, STALE_SOLUTION = (f"The {form} of 01_tiny is not what" for form in ("release", "solution"))
 SPOILT = {
-    "source edited": (SOURCE, "x + x", "2 * x", "The solution of 01_tiny is not what"),
-    "source prose edited": (SOURCE, "A tiny lesson", "A small lesson", "The release of 01_tiny is not what"),
+    "source edited": (SOURCE, "x + x", "2 * x", STALE_SOLUTION),
+    "source prose edited": (SOURCE, "A tiny lesson", "A small lesson", STALE_RELEASE),
     "source not canonical": (SOURCE, '"outputs": []', '"outputs":  []', "is not in canonical form"),
-    "release edited": (RELEASE, "import torch", "import math", "The release of 01_tiny is not what"),
-    "solution edited": (SOLUTION, "x + x", "2 * x", "The solution of 01_tiny is not what"),
-    "given file edited": (SOURCE.parent / "given.py", "42", "43", "The release of 01_tiny is not what"),
-    "its copy edited": (SOLUTION.parent / "given.py", "42", "43", "The solution of 01_tiny is not what"),
+    "release edited": (RELEASE, "import torch", "import math", STALE_RELEASE),
+    "solution edited": (SOLUTION, "x + x", "2 * x", STALE_SOLUTION),
+    "given file edited": (SOURCE.parent / "given.py", "42", "43", STALE_RELEASE),
+    "its copy edited": (SOLUTION.parent / "given.py", "42", "43", STALE_SOLUTION),
+    "points": (SOURCE, '"points": 2', '"points": 3', "3 points, but the case groups of 'double' add up to 2"),
+    "syntax": (CHECKS, "import Exercise", "import import", "does not load: SyntaxError"),
+    "exercise": (CHECKS, 'Exercise("double"', 'Exercise("triple"', "has no such exercise"),
 }
 
 
 @pytest.mark.parametrize(("path", "old", "new", "message"), SPOILT.values(), ids=SPOILT)
-def test_check_names_what_is_stale_and_changes_nothing(course, attention_lab, path, old, new, message):
+def test_check_names_what_is_stale_or_broken_and_changes_nothing(
+    course, attention_lab, path, old, new, message
+):
     edit(course / path, old, new)
     before = {file: file.read_bytes() for file in course.rglob("*.ipynb")}
     code, sentences = attention_lab("build", "--check")
     assert code == 1
     assert message in sentences
-    assert "Run `make build`" in sentences
+    assert path == CHECKS or old == '"points": 2' or "Run `make build`" in sentences
     assert before == {file: file.read_bytes() for file in course.rglob("*.ipynb")}
 
 
-def test_an_error_in_a_stored_output_is_a_problem(course):
+def test_a_solution_with_an_error_in_it_is_a_problem_and_made_again(course):
     notebook = nbformat.read(SOLUTION, as_version=4)
-    notebook.cells[-1].outputs = [
-        nbformat.v4.new_output("error", ename="NameError", evalue="no double", traceback=[])
-    ]
+    error = nbformat.v4.new_output("error", ename="NameError", evalue="no double", traceback=[])
+    notebook.cells[-1].outputs = [error]
     nbformat.write(notebook, SOLUTION)
     (problem,) = stale(lesson_of(course))
     assert "cell 'test_double' stops with NameError: no double" in problem
+    assert build_lesson(lesson_of(course)) == ["made and ran the solution"]
+    assert build_lesson(lesson_of(course)) == []
 
 
 def test_a_changed_lesson_is_built_again_and_nothing_else_is(course, attention_lab):
@@ -226,27 +224,11 @@ def test_a_solution_that_does_not_run_is_refused(course, attention_lab):
     assert "The solution of 01_tiny does not run: cell 'test_double' stops with NameError" in output
 
 
-BROKEN = {
-    "points": (SOURCE, '"points": 2', '"points": 3', "3 points, but the case groups of 'double' add up to 2"),
-    "syntax": (CHECKS, "import Exercise", "import import", "does not load: SyntaxError"),
-    "exercise": (CHECKS, 'Exercise("double"', 'Exercise("triple"', "has no such exercise"),
-}
-
-
-@pytest.mark.parametrize(("path", "old", "new", "message"), BROKEN.values(), ids=BROKEN)
-def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, new, message):
-    edit(course / path, old, new)
-    code, sentences = attention_lab("build", "--check")
-    assert code == 1
-    assert message in sentences
-
-
-def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):
+def test_an_unknown_lesson_and_a_folder_outside_a_course_are_said(
+    course, tmp_path, monkeypatch, attention_lab
+):
     code, output = attention_lab("build", "02_huge")
     assert code == 1 and "There is no assignment '02_huge'. There are: 01_tiny." in output
-
-
-def test_outside_a_course_the_command_says_where_to_go(tmp_path, monkeypatch, attention_lab):
     monkeypatch.chdir(tmp_path)
     code, output = attention_lab("build")
     assert code == 1

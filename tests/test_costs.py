@@ -62,24 +62,18 @@ def imports(statement: str) -> dict[str, Any]:
     return {"own modules": len(own), "heavy packages": sorted(HEAVY & set(names))}
 
 
-@pytest.mark.parametrize(
-    ("process", "statement"),
-    [
-        (
-            "coordinator, nothing to do",
-            "import nbjudge.batch.grade_command, nbjudge.batch.changed_submissions",
-        ),
-        ("coordinator, grading", "import nbjudge.batch.coordinator, nbjudge.batch.coordinator"),
-        ("worker", "import nbjudge.batch.worker_process"),
-        ("learner's kernel", "from attention_lab import check"),
-        (
-            "learner's kernel with a tutor",
-            "import nbjudge.tutor.learner.checking, nbjudge.tutor.learner.transport",
-        ),
-    ],
-)
-def test_imports(process, statement):
-    compare(process, imports(statement))
+PROCESSES = {
+    "coordinator, nothing to do": "import nbjudge.batch.grade_command, nbjudge.batch.changed_submissions",
+    "coordinator, grading": "import nbjudge.batch.coordinator, nbjudge.batch.coordinator",
+    "worker": "import nbjudge.batch.worker_process",
+    "learner's kernel": "from attention_lab import check",
+    "learner's kernel with a tutor": "import nbjudge.tutor.learner.checking, nbjudge.tutor.learner.transport",
+}
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_imports(process):
+    compare(process, imports(PROCESSES[process]))
 
 
 def test_a_check_in_the_tutor(monkeypatch):
@@ -93,16 +87,13 @@ def test_a_check_in_the_tutor(monkeypatch):
     tutor.prepare(assignment, name)
     counts = Counter()
     answers_of, group_seed = drawn_group.answers_of, drawn_group.group_seed
-    for counter, module, function in (
-        ("reference calls", drawn_group, answers_of),
-        ("draws", drawn_group, group_seed),
-    ):
+    for counter, function in (("reference calls", answers_of), ("draws", group_seed)):
 
         def counted(*args, counter=counter, function=function):
             counts[counter] += 1
             return function(*args)
 
-        monkeypatch.setattr(module, function.__name__, counted)
+        monkeypatch.setattr(drawn_group, function.__name__, counted)
     monkeypatch.setattr(Tutor, "_prepare_next", lambda *_: None)  # a thread that works for the next exercise
     program = ""
     for check in ("check of a right answer", "second check"):

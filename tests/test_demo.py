@@ -1,27 +1,37 @@
-"""The demo: its folder, its report, and a whole class graded by nbgrader as it deserves."""
+"""The demo: its folder, its report, its invented class, and a whole class graded as it deserves."""
 
+import importlib
 import io
+import re
 import shutil
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import torch
+from judged_answers import judged
 from rich.console import Console
 
 import attention_lab.maintain.demo.run_demo
 from attention_lab.authoring import Exercise
 from attention_lab.errors import CourseError
-from attention_lab.maintain.demo.class_folder import MARKER, fresh_course
-from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, HandIn
-from attention_lab.maintain.demo.names import invented_names
+from attention_lab.maintain.demo.class_folder import MARKER, filled_in, fresh_course
+from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, HandIn, Writer
+from attention_lab.maintain.demo.material import material_of, with_docstring
+from attention_lab.maintain.demo.names import DIFFICULT, invented_names
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from attention_lab.maintain.demo.run_demo import run_demo
 from attention_lab.maintain.demo.table import table_of
+from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment, Course, open_course
+from nbjudge.course.loading import read_notebook
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
 ROOT = Path(__file__).parents[1]
-LESSON = open_course(ROOT).assignments["dot_product"]
+COURSE = open_course(ROOT)
+LESSON = COURSE.assignments["dot_product"]
 
 
 # ---- the folder ---------------------------------------------------------------------------------
@@ -103,42 +113,25 @@ def test_the_table_shows_names_as_they_are_and_the_first_sentence_of_the_first_m
 # ---- end to end ---------------------------------------------------------------------------------
 
 
-@pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
-def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatch):
+def test_a_demo_without_the_expected_verdicts_fails(tmp_path, monkeypatch):
+    """What was not graded is said in red. A class that gets its verdicts: see test_commands.py."""
     (lesson,) = small_course(tmp_path, LESSON).assignments.values()
     leftover = tmp_path / "demo" / "submitted" / "of last time"
     leftover.mkdir(parents=True)
     (tmp_path / "demo" / MARKER).touch()
-    console = Console(file=io.StringIO(), width=160)
-    run_demo(lesson, 6, console)
 
-    printed = console.file.getvalue()
-    verdicts = 6 * len(lesson.exercises)
-    assert printed.rstrip().endswith(f"✓ {verdicts} of {verdicts} verdicts are as expected.")
-    assert not leftover.exists()
-    names = invented_names(6, attention_lab.maintain.demo.run_demo.SEED)
-    for name in names:
-        assert name in printed
-        assert (tmp_path / "demo/feedback" / name / lesson.folder / f"{lesson.name}.html").exists()
-    log = (tmp_path / "demo/nbgrader.log").read_text()
-    assert all(f"---- feedback for {name}\n" in log for name in names)
-    assert "Sanitizing" not in printed
+    def grade_class(lesson, students, console, take, sandbox):
+        return [take(GradedSubmission(name, problem="out of disk")) for name in students]
 
-    # What was not graded is said in red, and the demo fails.
-    monkeypatch.setattr(
-        attention_lab.maintain.demo.run_demo,
-        "grade_class",
-        lambda lesson, students, console, take, sandbox: [
-            take(GradedSubmission(name, problem="out of disk")) for name in students
-        ],
-    )
+    monkeypatch.setattr(attention_lab.maintain.demo.run_demo, "grade_class", grade_class)
     console = Console(file=io.StringIO(), width=160)
     with pytest.raises(CourseError, match=f"Only 0 of {len(lesson.exercises)} verdicts are as expected"):
         run_demo(lesson, 1, console)
     assert "out of disk" in console.file.getvalue()
     assert "has no grade" in console.file.getvalue()
+    assert not leftover.exists()
 
 
 def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
@@ -148,3 +141,178 @@ def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monke
     with pytest.raises(CourseError, match="install it.*--no-sandbox"):
         run_demo(lesson, 1, Console())
     assert not list(tmp_path.iterdir())
+
+
+# ---- answers moved from the checks into cells ---------------------------------------------------
+
+LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+EXERCISES = [
+    pytest.param(lesson, name, id=f"{lesson.name}-{name}") for lesson in LESSONS for name in lesson.exercises
+]
+
+
+@cache
+def release_of(lesson):
+    return read_notebook(ROOT / "release" / lesson.folder / f"{lesson.name}.ipynb")
+
+
+@cache
+def released_material(lesson):
+    return material_of(lesson, release_of(lesson))
+
+
+@cache
+def set_up(lesson):
+    """What a kernel holds after the set-up cell."""
+    (cell,) = (cell for cell in release_of(lesson).cells if cell.id == "setup")
+    return vars_after({}, cell.source)
+
+
+def vars_after(names, *cells):
+    kernel = ModuleType("__main__")
+    vars(kernel).update(names)
+    for cell in cells:
+        exec(compile(cell, "<cell>", "exec"), vars(kernel))
+    return vars(kernel)
+
+
+def verdict_on(lesson, name, answer):
+    torch.set_num_threads(1)
+    return judged(lesson.exercises[name], lesson.reference_answer(name), answer, seed=7)
+
+
+def written_out(lesson, name):
+    """The mistakes of an exercise, without those that its checks make in a loop: they have no text."""
+    for mistake in lesson.exercises[name].mistakes:
+        checks = (lesson.checks_path / f"{mistake.file}.py").read_text()
+        if re.search(rf"^ *(def|class) {mistake.name}\b", checks, re.MULTILINE):
+            yield mistake.name
+
+
+@pytest.mark.integration
+@pytest.mark.long
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "name"), EXERCISES)
+def test_every_answer_in_a_cell_is_still_that_mistake_or_right(lesson, name):
+    material = released_material(lesson)[name]
+    assert sorted(material.mistakes) == sorted(written_out(lesson, name))
+    for mistake, cell in material.mistakes.items():
+        verdict = verdict_on(lesson, name, vars_after(set_up(lesson), cell)[name])
+        assert verdict.points < verdict.max_points, mistake
+        assert verdict.findings[0].mistake == mistake, mistake
+    assert len(material.right) >= len(lesson.exercises[name].accepted_alternatives)
+    for cell in material.right:
+        verdict = verdict_on(lesson, name, vars_after(set_up(lesson), cell)[name])
+        assert verdict.points == verdict.max_points, cell
+
+
+CHECKS = '''
+import functools
+import math
+
+from attention_lab.authoring import Exercise, case
+
+BASE = 2
+score = Exercise("score", results=("scores",))
+
+
+def _scaled(x):
+    """Only the checks need to know this."""
+    return x * BASE
+
+
+def add(exercise, cut):
+    @exercise.mistake("It is twice as large.")
+    @functools.cache
+    def twice(x):
+        """Kept: it is the answer's own."""
+        total = cut(x.twice) + math.pi  # a comment
+        return twice(total)
+
+
+add(score, _scaled)
+
+
+@score.accepted_alternative
+class Whole: pass
+'''
+
+
+def test_an_answer_brings_its_helpers_and_imports(tmp_path, monkeypatch):
+    """Also one that a function hangs on its exercise; docstrings of helpers and the exercise stay behind."""
+    (tmp_path / "checks_of_a_test.py").write_text(CHECKS)
+    monkeypatch.syspath_prepend(tmp_path)
+    score = importlib.import_module("checks_of_a_test").score
+    given = frozenset({"math"})
+    assert cell_of(score.accepted_alternatives[0], "score", given) == "class score: pass"
+    assert cell_of(score.mistakes[0].answer, "score", given) == (
+        "import functools\n\n\n"
+        "BASE_for_score = 2\n\n\n"
+        "def cut_for_score(x):\n"
+        "    return x * BASE_for_score\n\n\n"
+        "@functools.cache\n"
+        "def score(x):\n"
+        '    """Kept: it is the answer\'s own."""\n'
+        "    total = cut_for_score(x.twice) + math.pi  # a comment\n"
+        "    return score(total)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        ("def f(x):\n    return x", ["def f(x):", '    """Doubled."""', "    return x"]),
+        ("def f(x): return x", ["def f(x): return x"]),
+    ],
+)
+def test_an_answer_keeps_the_docstring_of_its_stub(answer, lines):
+    stub = 'def f(x):\n    """Doubled."""\n    raise NotImplementedError()'
+    assert with_docstring(answer, "f", stub).splitlines() == lines
+
+
+# ---- the class and its hand-ins -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 24, 700])
+def test_names_are_different_from_each_other_and_the_same_every_time(count):
+    names = invented_names(count, seed=3)
+    assert len(set(names)) == count
+    assert names == invented_names(count, seed=3)
+
+
+def test_a_class_has_the_names_that_break_things():
+    names = invented_names(24, seed=3)
+    assert set(DIFFICULT) <= set(names)
+    for character in " '\",&()éŻ王":
+        assert any(character in name for name in names), character
+
+
+@pytest.mark.integration
+@every_lesson
+def test_the_same_seed_hands_in_the_same_work_and_another_seed_other_work(lesson):
+    def work(seed):
+        hand_ins = Writer(released_material(lesson), seed).hand_ins(24)
+        return [(hand_in.kind, hand_in.answers, hand_in.expected) for hand_in in hand_ins]
+
+    assert work(1) == work(1) != work(2)
+    assert len({kind for kind, _, _ in work(1)}) >= 14
+
+
+@pytest.mark.integration
+@every_lesson
+@pytest.mark.parametrize("kind", ["one mistake", "several mistakes", "helpers of their own", "another way"])
+def test_a_hand_in_deserves_what_is_expected_of_it(lesson, kind):
+    hand_ins = Writer(released_material(lesson), seed=5).hand_ins(24)
+    hand_in = next(hand_in for hand_in in hand_ins if hand_in.kind == kind)
+    cells = [
+        cell.source
+        for cell in filled_in(release_of(lesson), hand_in).cells
+        if cell.cell_type == "code"
+        and (cell.metadata.get("nbgrader", {}).get("solution") or cell.id.endswith("-helper"))
+    ]
+    kernel = vars_after(set_up(lesson), *cells)
+    for name, expected in hand_in.expected.items():
+        verdict = verdict_on(lesson, name, kernel[name])
+        first = verdict.findings[0].mistake if verdict.findings else None
+        assert Judged(verdict.points, verdict.max_points, "", first).is_as(expected), name

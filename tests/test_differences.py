@@ -5,36 +5,154 @@ import re
 
 import pytest
 import torch
-from wrong_attention import (
-    attend,
-    backwards,
-    causal,
-    changes_the_key,
-    clashing,
-    clashing_or_else,
-    detached,
-    finding,
-    in_float64,
-    leaks,
-    masked,
-    multiplied,
-    no_way_back,
-    one_ahead,
-    put,
-    raising,
-    spoilt,
-    square,
-    unequal,
-    with_gradients,
-)
+from judged_answers import judged
 
 from attention_lab.authoring import Exercise, build, case
-from nbjudge.calls import Answer, Reply, read_reply
+from nbjudge.calls import Answer, Reply
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.probe import respond
-from nbjudge.torch import Draw
+
+# ---- attention, cases to ask it about, and ways to be wrong that no mistake names ----
+
+
+def attend(query, key=None, value=None, mask=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"query has width {query.shape[-1]}, key has width {key.shape[-1]}")
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+def unequal(draw, dtype=torch.float32, **options):
+    queries, keys, width, value_width = draw.sizes(4)
+    sizes = (queries, width), (keys, width), (keys, value_width)
+    yield case(*(draw.normal(*size, dtype=dtype) for size in sizes), **options)
+
+
+def in_float64(draw):
+    yield from unequal(draw, torch.float64)
+
+
+def two_texts(draw):
+    for _ in range(2):
+        yield case(draw.normal(5, 6), draw.normal(7, 6), draw.normal(7, 6))
+
+
+def with_gradients(draw):
+    yield from unequal(draw, gradients=True)
+
+
+def square(draw):
+    (size,) = draw.sizes(1)
+    yield case(*(draw.normal(size, size) for _ in range(3)))
+
+
+def causal(draw):
+    length, width = draw.sizes(2)
+    yield case(draw.normal(length, width), mask=torch.ones(length, length).tril().bool())
+
+
+def masked(draw):
+    queries, keys, width = draw.sizes(3)
+    yield case(draw.normal(queries, width), draw.normal(keys, width), mask=draw.mask(queries, keys))
+
+
+def clashing(draw):
+    length, width, other = draw.sizes(3)
+    yield case(draw.normal(length, width), draw.normal(length, other), refuses=(width, other))
+
+
+def clashing_or_else(draw):
+    yield case(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
+
+
+def exercise_of(name, results, *groups, **more):
+    """An exercise with one group for each function that yields cases."""
+    exercise = Exercise(name, results=results, **more)
+    for number, cases in enumerate(groups):
+        exercise.group(f"group {number}", points=1)(cases)
+    return exercise
+
+
+def attention_exercise(cases):
+    axes = (("queries", "value width"), ("queries", "keys"))
+    return exercise_of("attend", ("output", "weights"), cases, axes=axes, weights=1)
+
+
+def spoilt(change):
+    """Right attention whose results are changed on the way out."""
+
+    def answer(query, key=None, value=None, mask=None):
+        return change(*attend(query, key, value, mask))
+
+    return answer
+
+
+def put(tensor, place, number):
+    copy = tensor.clone()
+    copy[place] = number
+    return copy
+
+
+def changes_the_key(query, key=None, value=None):
+    result = attend(query, key, value)
+    if key is not None:
+        key *= 2
+    return result
+
+
+class Backwards(torch.autograd.Function):
+    """The identity, with a backward pass of its own."""
+
+    @staticmethod
+    def forward(context, x, back):
+        context.back = back
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return context.back(gradient), None
+
+
+def backwards(back):
+    return lambda query, key, value: attend(query, Backwards.apply(key, back), value)
+
+
+def no_way_back(gradient):
+    raise RuntimeError("no way back.")
+
+
+def raising(error):
+    def answer(query, key=None, value=None):
+        raise error
+
+    return answer
+
+
+def one_ahead(query, mask):
+    return attend(query, mask=torch.ones_like(mask).tril(1))
+
+
+def leaks(query, key, mask):
+    weights = attend(query, key, mask=mask)[1] + 0.01
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return weights @ key, weights
+
+
+def multiplied(query, key):
+    return query @ key.mT
+
+
+def detached(query, key, value):
+    return attend(query.detach(), key, value)
+
+
+# ---- the sentences ----
 
 PAIR = r"expected \(output, weights\)"
 REFUSED = r"raise a ValueError .* \d+ and \d+"
@@ -45,66 +163,61 @@ def with_query(query, key, value):
     return output + query, weights
 
 
-# What the student wrote, the cases that show it, and the sentence.
-SENTENCES = {
-    "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, {PAIR}.* `return`"),
-    "a list": (unequal, spoilt(lambda o, w: w.tolist()), rf"returns a list of \d+, {PAIR}"),
-    "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, {PAIR}"),
-    "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, {PAIR}"),
-    "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), "weights.* list of .* a tensor"),
-    "an array": (
-        unequal,
-        spoilt(lambda o, w: (o, w.numpy())),
-        "is an array of .*, expected a tensor of shape",
-    ),
-    "other shape": (
-        unequal,
-        spoilt(lambda o, w: (o, w[None])),
-        r"weights has shape \(1, .*\(queries, keys\)",
-    ),
-    "both shapes": (unequal, spoilt(lambda o, w: (o[None], w[None])), "^weights has shape"),
-    "axes turned": (unequal, spoilt(lambda o, w: (o, w.mT)), "weights has shape .* changed places"),
-    "transposed": (square, spoilt(lambda o, w: (o, w.mT)), "weights is transposed"),
-    "row sums": (
-        unequal,
-        spoilt(lambda o, w: (o, put(w, 2, w[2] / 2))),
-        r"not sum to 1: row \[2\] sums to 0\.5",
-    ),
-    "a factor": (unequal, spoilt(lambda o, w: (8 * o, w)), "Every number in output is 8 times"),
-    "NaN": (unequal, spoilt(lambda o, w: (o, put(w, 3, math.nan))), "weights is NaN in row 3"),
-    "infinite": (unequal, spoilt(lambda o, w: (put(o, (2, 1), math.inf), w)), r"infinite in row 2 \(1 of"),
+CONSTANTS = attend(torch.ones(5, 6), torch.ones(7, 6), torch.ones(7, 6))
+# How the results of right attention are changed on the way out, and the sentence.
+SPOILT = {
+    "nothing": (lambda o, w: None, f"returns nothing, {PAIR}.* `return`"),
+    "a list": (lambda o, w: w.tolist(), rf"returns a list of \d+, {PAIR}"),
+    "one result": (lambda o, w: o, f"returns a tensor of shape .*, {PAIR}"),
+    "a float": (lambda o, w: 1.5, f"returns a Python float, {PAIR}"),
+    "a list inside": (lambda o, w: (o, w.tolist()), "weights.* list of .* a tensor"),
+    "an array": (lambda o, w: (o, w.numpy()), "is an array of .*, expected a tensor of shape"),
+    "other shape": (lambda o, w: (o, w[None]), r"weights has shape \(1, .*\(queries, keys\)"),
+    "both shapes": (lambda o, w: (o[None], w[None]), "^weights has shape"),
+    "axes turned": (lambda o, w: (o, w.mT), "weights has shape .* changed places"),
+    "row sums": (lambda o, w: (o, put(w, 2, w[2] / 2)), r"not sum to 1: row \[2\] sums to 0\.5"),
+    "a factor": (lambda o, w: (8 * o, w), "Every number in output is 8 times"),
+    "NaN": (lambda o, w: (o, put(w, 3, math.nan)), "weights is NaN in row 3"),
+    "infinite": (lambda o, w: (put(o, (2, 1), math.inf), w), r"infinite in row 2 \(1 of"),
     "a factor of a size": (
-        unequal,
-        spoilt(lambda o, w: (o / w.shape[-1], w)),
+        lambda o, w: (o / w.shape[-1], w),
         r"is 0\.\d+ times what it should be, that is 1/(\d+), and \1 is a size of what went in",
     ),
-    "a difference": (
-        unequal,
-        spoilt(lambda o, w: (o + 2, w)),
-        "number in output is 2 more than it should be",
-    ),
-    "one row": (unequal, spoilt(lambda o, w: (put(o, 4, 99.0), w)), "except at position 4 of “queries”: at"),
+    "a difference": (lambda o, w: (o + 2, w), "number in output is 2 more than it should be"),
+    "one row": (lambda o, w: (put(o, 4, 99.0), w), "except at position 4 of “queries”: at"),
     "every other column": (
-        unequal,
-        spoilt(lambda o, w: (put(o, (..., slice(1, None, 2)), 9.0), w)),
+        lambda o, w: (put(o, (..., slice(1, None, 2)), 9.0), w),
         "output agrees except at the odd positions of “value width”",
     ),
     "nearly right": (
-        unequal,
-        spoilt(lambda o, w: (o + 1e-3 * o.roll(1), w)),
+        lambda o, w: (o + 1e-3 * o.roll(1), w),
         "other numbers: .* They come close: the furthest differ by 0.00\\d+, and 1e-05 and 1e-04 of a number",
     ),
+    "twice": (lambda o, w: (o, w.softmax(-1)), "weights have been through the softmax twice"),
+    "one number": (lambda o, w: (put(o, (4, 1), 99.0), w), r"at \[4, 1\] yours is 99, and"),
+    "another scale": (
+        lambda o, w: (o, (w.log() / 3).softmax(-1)),
+        "weights come from scores that are 0.3333 times what they should be",
+    ),
+    "rows moved": (
+        lambda o, w: (torch.cat([o[[1, 0]], o[2:]]), w),
+        "wrong positions of “queries”: position 0 holds what belongs at 1",
+    ),
+    "a factor per row": (
+        lambda o, w: (o * torch.arange(1.0, len(o) + 1)[:, None], w),
+        "output is right along “value width” up to a factor, which differs from row to row: one is",
+    ),
+    "only the output right": (lambda o, w: (o, w / 2), r"The output agrees\.$"),
+    "only the weights right": (lambda o, w: (o + o**2, w), r"The weights agree\.$"),
+}
+# What the student wrote, the cases that show it, and the sentence.
+SENTENCES = {
+    "transposed": (square, spoilt(lambda o, w: (o, w.mT)), "weights is transposed"),
     "scores": (
         square,
         lambda q, k, v: (attend(q, k, v)[0], q @ k.mT / q.shape[-1] ** 0.5),
         "before the softmax",
     ),
-    "twice": (
-        unequal,
-        spoilt(lambda o, w: (o, w.softmax(-1))),
-        "weights have been through the softmax twice",
-    ),
-    "one number": (unequal, spoilt(lambda o, w: (put(o, (4, 1), 99.0), w)), r"at \[4, 1\] yours is 99, and"),
     "changed input": (unequal, changes_the_key, "changes its input `key`"),
     "the future": (causal, one_ahead, "weights looks? into the future: .* at query 0, key 1, where 0"),
     "mask ignored": (masked, lambda query, key, mask: attend(query, key), "where the mask forbids it"),
@@ -126,22 +239,7 @@ SENTENCES = {
         lambda q, k, v: attend(q[:1].expand_as(q), k, v),
         "weights is the same as if `query` were its first entry for all along axis 0",
     ),
-    "another scale": (
-        unequal,
-        spoilt(lambda o, w: (o, (w.log() / 3).softmax(-1))),
-        "weights come from scores that are 0.3333 times what they should be",
-    ),
     "an argument added": (square, with_query, r"output is too much by the tensor of shape .* that went in"),
-    "rows moved": (
-        unequal,
-        spoilt(lambda o, w: (torch.cat([o[[1, 0]], o[2:]]), w)),
-        "wrong positions of “queries”: position 0 holds what belongs at 1",
-    ),
-    "a factor per row": (
-        unequal,
-        spoilt(lambda o, w: (o * torch.arange(1.0, len(o) + 1)[:, None], w)),
-        "output is right along “value width” up to a factor, which differs from row to row: one is",
-    ),
     "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), "weights has dtype float32, expected float64"),
     "no gradient": (with_gradients, detached, "no gradient reaches `query`"),
     "NaN gradient": (with_gradients, backwards(lambda g: g * math.nan), "gradient of `key` is NaN"),
@@ -164,15 +262,25 @@ SENTENCES = {
     "refused by torch": (clashing, multiplied, f"RuntimeError.* {REFUSED}"),
     "refused, neither": (clashing_or_else, raising(ValueError("10 is odd")), r"odd.* hold 5, or 10 and 2\.$"),
     "not refused, neither": (clashing_or_else, lambda q, k: (q, q), r"sentence that holds 5, or 10 and 2\.$"),
+    "constants": (two_texts, lambda q, k, v: CONSTANTS, "^`attend` gives the same answer to 2 calls whose"),
+    "NaN in every call": (two_texts, spoilt(lambda o, w: (o * math.nan, w * math.nan)), "NaN"),
+    "nothing in every call": (two_texts, lambda q, k, v: None, r"Is the `return` line missing\?$"),
+    "an announced error": (
+        two_texts,
+        raising(RuntimeError('Error(s) in loading Layer:\n\tMissing key(s) in state_dict: "mask". ')),
+        r'Error\(s\) in loading Layer: Missing key\(s\) in state_dict: "mask"\.',
+    ),
     "refused, no numbers": (clashing, raising(ValueError("they clash")), r"they clash.* \d+ and \d+"),
 }
+SENTENCES |= {name: (unequal, spoilt(change), sentence) for name, (change, sentence) in SPOILT.items()}
 
 
 @pytest.mark.parametrize(("cases", "answer", "sentence"), SENTENCES.values(), ids=SENTENCES)
 def test_the_sentence_says_what_was_measured(cases, answer, sentence):
-    message = finding(answer, cases).sentence
-    assert re.search(sentence, message), message
-    assert re.search(r"[^.][.?]$", message), message
+    (found,) = judged(attention_exercise(cases), attend, answer).findings
+    assert found.mistake is None
+    assert re.search(sentence, found.sentence), found.sentence
+    assert re.search(r"[^.][.?]$", found.sentence), found.sentence
 
 
 @pytest.mark.parametrize(
@@ -188,55 +296,22 @@ def test_no_answer_is_told_from_a_wrong_one(status, sentence):
     def ask_kernel(_name, calls, _watched_calls):
         return Reply([Answer(status, message="too long")] * len(calls))
 
-    found = finding(None, unequal, ask_kernel=ask_kernel)
+    (found,) = judge_exercise(attention_exercise(unequal), attend, ask_kernel, 3).findings
     assert sentence in found.sentence
     assert found.evidence == ""
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
-    [(lambda o, w: (o, w / 2), "The output agrees."), (lambda o, w: (o + o**2, w), "The weights agree.")],
+    ("answer", "sentence"),
+    [
+        (lambda n: 2.0 * n, r"gives 1\d, and \d is right"),
+        (lambda n: n, r"returns an int, expected a Python float"),
+        (lambda n: torch.tensor(float(n)), r"returns a tensor of shape \(\), expected a Python float"),
+    ],
 )
-def test_the_result_that_is_right_is_named_as_well(change, sentence):
-    assert finding(spoilt(change), unequal).sentence.endswith(sentence)
-
-
-def test_a_number_is_told_from_a_tensor_and_an_int():
-    exercise = Exercise("count", results=("count",))
-    exercise.group("one", points=1)(lambda draw: [case(draw.integer(5, 9))])
-    for answer, sentence in {
-        lambda n: 2.0 * n: r"gives 1\d, and \d is right",
-        lambda n: n: r"returns an int, expected a Python float",
-        lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), expected a Python float",
-    }.items():
-
-        def in_process(_name, calls, watched_calls, answer=answer):
-            return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-        assert re.search(sentence, judge_exercise(exercise, lambda n: float(n), in_process, seed=1).message)
-
-
-def two_texts(draw):
-    for _ in range(2):
-        yield case(draw.normal(5, 6), draw.normal(7, 6), draw.normal(7, 6))
-
-
-def test_constants_in_place_of_arguments_are_told():
-    constants = attend(torch.ones(5, 6), torch.ones(7, 6), torch.ones(7, 6))
-    sentence = finding(lambda query, key, value: constants, two_texts).sentence
-    assert sentence.startswith("`attend` gives the same answer to 2 calls whose right answers differ")
-
-
-def test_what_is_nan_in_every_call_is_told_as_that():
-    sentence = finding(
-        spoilt(lambda output, weights: (output * math.nan, weights * math.nan)), two_texts
-    ).sentence
-    assert "NaN" in sentence
-
-
-def cached(token):
-    """A pair, of which the second is a pair itself."""
-    return token, (token, 2 * token)
+def test_a_number_is_told_from_a_tensor_and_an_int(answer, sentence):
+    exercise = exercise_of("count", ("count",), lambda draw: [case(draw.integer(5, 9))])
+    assert re.search(sentence, judged(exercise, lambda n: float(n), answer, seed=1).message)
 
 
 def share(scores, mask=None):
@@ -251,10 +326,6 @@ def with_an_empty_row(draw):
     yield case(draw.normal(7, 9), mask)
 
 
-def one_row(draw):
-    yield case(draw.normal(9))
-
-
 @pytest.mark.parametrize(
     ("answer", "cases", "sentence"),
     [
@@ -266,72 +337,57 @@ def one_row(draw):
         ),
         (
             lambda scores: 0.1 + share(scores),
-            one_row,
+            lambda draw: [case(draw.normal(9))],
             "The weights do not sum to 1: they sum to 1.9.",
         ),
     ],
 )
 def test_a_wrong_sum_is_told_by_the_rows_that_there_are(answer, cases, sentence):
-    exercise = Exercise("share", results=("weights",), axes=(("queries", "keys"),), weights=0)
-    exercise.group("the cases", points=1)(cases)
-
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
-
-    assert judge_exercise(exercise, share, in_process, seed=3).message == sentence
+    exercise = exercise_of("share", ("weights",), cases, axes=(("queries", "keys"),), weights=0)
+    assert judged(exercise, share, answer).message == sentence
 
 
 def test_one_line_that_stops_in_every_group_is_told_once():
-    exercise = Exercise("add", results=("sum",), draw=Draw)
-    exercise.group("numbers", points=1)(lambda draw: [case(draw.normal(3))])
-    exercise.group("tables", points=1)(lambda draw: [case(draw.normal(3, 4))])
-    exercise.group("a list", points=1)(lambda draw: [case([1.0, draw.integer(5, 9) / 2])])
+    exercise = exercise_of(
+        "add",
+        ("sum",),
+        lambda draw: [case(draw.normal(3))],
+        lambda draw: [case(draw.normal(3, 4))],
+        lambda draw: [case([1.0, draw.integer(5, 9) / 2])],
+    )
 
     def answer(x):
-        if isinstance(x, list):
-            return float(len(x) / 7)
-        return x + (x, x)
-
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
+        return float(len(x) / 7) if isinstance(x, list) else x + (x, x)
 
     def right(x):
         return sum(x) if isinstance(x, list) else 2 * x
 
-    sentences = [each.sentence for each in judge_exercise(exercise, right, in_process, seed=3).findings]
+    sentences = [each.sentence for each in judged(exercise, right, answer).findings]
     assert sum("TypeError" in sentence for sentence in sentences) == 1, sentences
     assert any("gives 0.2857" in sentence for sentence in sentences), sentences
 
 
-CACHES = {
-    "one too many": (
-        lambda token, cache: (token, (*cache, token)),
-        "cache is a tuple of 3, expected a tuple of 2",
-    ),
-    "another shape": (lambda token, cache: (token, (cache[0], cache[1][:1])), "entry 1 of cache has shape"),
-    "changed places": (lambda token, cache: (token, cache[::-1]), "entry 0 of cache is 2 times|2 times what"),
-    "a list in it": (
-        lambda token, cache: (token, (cache[0].tolist(), cache[1])),
-        "entry 0 of cache is a list of",
-    ),
-    "one number": (
-        lambda token, cache: (token, (cache[0], put(cache[1], (1, 0), 99.0))),
-        r"entry 1 of cache .*at \[1, 0\] yours is 99, and",
-    ),
-}
+def cached(token):
+    """A pair, of which the second is a pair itself."""
+    return token, (token, 2 * token)
 
 
-@pytest.mark.parametrize("name", CACHES)
-def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
-    spoil, sentence = CACHES[name]
-    exercise = Exercise("cached", results=("output", "cache"), draw=Draw)
-    exercise.group("a token", points=1)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
-
-    def in_process(_name, calls, watched_calls):
-        reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watched_calls)
-        return read_reply(reply, len(calls))
-
-    (found,) = judge_exercise(exercise, cached, in_process, seed=1).findings
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda cache, token: (*cache, token), "cache is a tuple of 3, expected a tuple of 2"),
+        (lambda cache, _: (cache[0], cache[1][:1]), "entry 1 of cache has shape"),
+        (lambda cache, _: cache[::-1], "entry 0 of cache is 2 times|2 times what"),
+        (lambda cache, _: (cache[0].tolist(), cache[1]), "entry 0 of cache is a list of"),
+        (
+            lambda cache, _: (cache[0], put(cache[1], (1, 0), 99.0)),
+            r"entry 1 of cache .*at \[1, 0\] yours is 99, and",
+        ),
+    ],
+)
+def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(spoil, sentence):
+    exercise = exercise_of("cached", ("output", "cache"), lambda draw: [case(draw.normal(*draw.sizes(2)))])
+    (found,) = judged(exercise, cached, lambda x: (x, spoil(cached(x)[1], x)), seed=1).findings
     assert re.search(sentence, found.sentence), found.sentence
     assert found.sentence.endswith("The output agrees.")
 
@@ -346,70 +402,43 @@ def test_other_numbers_may_say_as_much(sentence):
 def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
     """Weights of the output are never so large that a right answer's gradient overflows."""
 
-    def empty(draw):
-        yield case(draw.normal(40, 50), gradients=True)
-
-    exercise = Exercise("shares", results=("shares",), weights=1)
-    exercise.group("empty rows", points=1)(empty)
-
     def shares(x):
         total = (x * 0).sum(-1, keepdim=True)
         return x * 0 / total.clamp(min=torch.finfo(x.dtype).tiny)
 
+    def empty_rows(draw):
+        yield case(draw.normal(40, 50), gradients=True)
+
+    exercise = exercise_of("shares", ("shares",), empty_rows, weights=1)
     for seed in range(20):
         (drawn_group,) = draw_groups(exercise, shares, seed)
         (gradient,) = drawn_group.expected[0].gradients.values()
         assert gradient.isfinite().all()
 
 
-def test_nothing_in_every_call_is_told_as_a_missing_return():
-    sentence = finding(lambda query, key, value: None, two_texts).sentence
-    assert sentence.endswith("Is the `return` line missing?")
+def even(sentence):
+    """Refuse an odd length with a sentence, or with an error of Python's own."""
 
-
-def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():
-    def stops(query, key, value):
-        raise RuntimeError('Error(s) in loading Layer:\n\tMissing key(s) in state_dict: "mask". ')
-
-    sentence = finding(stops, two_texts).sentence
-    assert 'Error(s) in loading Layer: Missing key(s) in state_dict: "mask".' in sentence
-
-
-def refuses_without_numbers(x):
-    if len(x) % 2:
-        raise ValueError("the length must be even")
-    return x
-
-
-def says_it_in_other_words(x):
-    if len(x) % 2:
-        raise ValueError("that cannot work")
-    return x
-
-
-def converts_a_word(x):
-    return x if len(x) % 2 == 0 else int("seven")  # int raises a ValueError, too
-
-
-@pytest.mark.parametrize(
-    ("answer", "mistake"),
-    [(says_it_in_other_words, "refuses_without_numbers"), (converts_a_word, None)],
-)
-def test_an_error_raised_on_purpose_is_recognised_in_other_words(answer, mistake):
-    exercise = Exercise("even", results=("numbers",), draw=Draw)
-    exercise.group("even lengths", points=1)(lambda draw: [case(draw.normal(4))])
-    exercise.group("odd lengths", points=1)(lambda draw: [case(draw.normal(5), refuses=(5,))])
-    exercise.mistake("Name the length.")(refuses_without_numbers)
-
-    def right(x):
+    def answer(x):
         if len(x) % 2:
-            raise ValueError(f"{len(x)} is odd")
+            if not sentence:
+                int("seven")  # raises a ValueError, too
+            raise ValueError(sentence.format(len(x)))
         return x
 
-    def in_process(_name, calls, watched_calls):
-        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
+    return answer
 
-    assert judge_exercise(exercise, right, in_process, seed=3).findings[0].mistake == mistake
+
+@pytest.mark.parametrize(("sentence", "mistake"), [("that cannot work", "answer"), ("", None)])
+def test_an_error_raised_on_purpose_is_recognised_in_other_words(sentence, mistake):
+    exercise = exercise_of(
+        "even",
+        ("numbers",),
+        lambda draw: [case(draw.normal(4))],
+        lambda draw: [case(draw.normal(5), refuses=(5,))],
+    )
+    exercise.mistake("Name the length.")(even("the length must be even"))
+    assert judged(exercise, even("{} is odd"), even(sentence)).findings[0].mistake == mistake
 
 
 class Linear(torch.nn.Module):
@@ -426,6 +455,7 @@ class Linear(torch.nn.Module):
         return self.steps(x)
 
 
+NEGATIVE = "the sum were negative"
 OF_WEIGHTS = {
     "`second` had the weights of `first`": lambda self, x: self.first(self.first(x)),
     "`first` and `second` were exchanged": lambda self, x: self.first(self.second(x)),
@@ -434,43 +464,30 @@ OF_WEIGHTS = {
     "the weight of `first` were transposed": lambda self, x: self.second(
         x @ self.first.weight + self.first.bias
     ),
-    "the sum were negative": lambda self, x: -self.second(self.first(x)) * x,
+    NEGATIVE: lambda self, x: -self.second(self.first(x)) * x,
 }
 
 
 @pytest.mark.parametrize(("clause", "steps"), OF_WEIGHTS.items(), ids=OF_WEIGHTS)
 def test_wrong_use_of_weights_is_told(clause, steps):
-    exercise = Exercise("Linear", results=("output",))
-    exercise.cause(
-        "the sum were negative", type("Wrong", (Linear,), {"steps": OF_WEIGHTS["the sum were negative"]})
-    )
-
-    @exercise.group("numbers", points=1)
     def numbers(draw):
         state = {f"{part}.weight": draw.normal(7, 7) for part in ("first", "second")}
         state |= {f"{part}.bias": draw.normal(7) for part in ("first", "second")}
         yield case(draw.normal(5, 7), build=build(7, state=state))
 
-    answer = type("Linear", (Linear,), {"steps": steps})
-    verdict = judge_exercise(exercise, Linear, call_of(answer), 0)
+    exercise = exercise_of("Linear", ("output",), numbers)
+    exercise.cause(NEGATIVE, type("Wrong", (Linear,), {"steps": OF_WEIGHTS[NEGATIVE]}))
+    verdict = judged(exercise, Linear, type("Linear", (Linear,), {"steps": steps}), 0)
     assert f"output is the same as if {clause}" in verdict.findings[0].sentence
-
-
-def call_of(answer):
-    """Put calls straight to an answer, without a kernel."""
-    return lambda _name, calls, watched: read_reply(respond.answer_calls(answer, calls, watched), len(calls))
 
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1)])
 def test_any_order_of_three_results_is_told(order):
-    exercise = Exercise("three", results=("one", "two", "three"))
+    exercise = exercise_of("three", ("one", "two", "three"), lambda draw: [case(draw.normal(5, 7))])
 
-    @exercise.group("numbers", points=1)
-    def numbers(draw):
-        yield case(draw.normal(5, 7))
+    def reference(x):
+        return x, 2 * x, x + 1
 
-    reference = lambda x: (x, 2 * x, x + 1)  # noqa: E731
-    answer = lambda x: tuple(reference(x)[place] for place in order)  # noqa: E731
     names = ", ".join(exercise.results[place] for place in order)
-    sentence = judge_exercise(exercise, reference, call_of(answer), 0).findings[0].sentence
-    assert f"returns ({names}), expected (one, two, three)" in sentence
+    verdict = judged(exercise, reference, lambda x: tuple(reference(x)[place] for place in order), 0)
+    assert f"returns ({names}), expected (one, two, three)" in verdict.findings[0].sentence

@@ -22,12 +22,10 @@ from nbjudge.skeletons.commands import add_to_configuration
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
-PAGES += [
-    ROOT / "checks" / "README.md",
-    ROOT / "CHANGELOG.md",
-    ROOT / "nbjudge" / "README.md",
-    ROOT / "nbjudge" / "CHANGELOG.md",
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("checks/README.md", "nbjudge/README.md", "nbjudge/CHANGELOG.md")),
+    *sorted(DOCS.glob("*.md")),
 ]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).assignments.items() if name != "start_here"}
@@ -113,17 +111,13 @@ def test_every_relative_link_resolves(page):
 
 
 @every_page
-def test_every_path_of_the_repository_that_is_named_exists(page):
+def test_every_path_and_test_of_the_repository_that_is_named_exists(page):
     missing = [
         path
         for path in repository_paths(page)
         if not any(list(place.glob(path.partition("::")[0].rstrip("/"))) for place in (ROOT, GRADER))
     ]
     assert missing == []
-
-
-@every_page
-def test_every_test_that_is_named_exists(page):
     for span in code_spans(page):
         file, _, test = span.partition("::")
         if test:
@@ -141,19 +135,15 @@ def test_every_make_verb_that_is_named_exists(page):
 
 
 @every_page
-@pytest.mark.parametrize(("program", "its_app"), [("attention-lab", app), ("nbjudge", nbjudge_app)])
-def test_every_command_and_option_that_is_named_exists(page, program, its_app):
-    known = typer.main.get_command(its_app).commands
-    for name, *words in commands(page, program):
-        assert name in known, name
-        options = {option for parameter in known[name].params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= options, (name, words)
-
-
-@every_page
-def test_every_nbgrader_command_that_is_named_exists(page):
-    known = set(NbGraderApp.subcommands)
-    assert {words[0] for words in commands(page, "nbgrader") if words[0].islower()} <= known
+def test_every_command_and_option_that_is_named_exists(page):
+    for program, its_app in (("attention-lab", app), ("nbjudge", nbjudge_app)):
+        known = typer.main.get_command(its_app).commands
+        for name, *words in commands(page, program):
+            assert name in known, name
+            options = {option for parameter in known[name].params for option in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= options, (name, words)
+    named = {words[0] for words in commands(page, "nbgrader") if words[0].islower()}
+    assert named <= set(NbGraderApp.subcommands)
 
 
 @every_page
@@ -176,18 +166,12 @@ def test_the_contract_names_the_exercises_that_are_graded():
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize("folder", sorted({lesson.folder for lesson in LESSONS.values()}))
-def test_the_contracts_signatures_are_those_of_the_lessons(folder):
-    cells = answer_cells(folder)
-    for name, (signature, _) in contract()[folder].items():
-        promised = signature_of(name, f"def {signature}: ...")
-        assert promised == signature_of(name, cells[name])
-
-
-@pytest.mark.lesson
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
-def test_the_contract_says_where_something_is_not_allowed(lesson):
-    forbidding = {name for name, (_, not_allowed) in contract()[lesson.folder].items() if not_allowed}
+def test_the_contract_says_signatures_and_what_is_not_allowed(lesson):
+    promised, cells = contract()[lesson.folder], answer_cells(lesson.folder)
+    for name, (signature, _) in promised.items():
+        assert signature_of(name, f"def {signature}: ...") == signature_of(name, cells[name])
+    forbidding = {name for name, (_, not_allowed) in promised.items() if not_allowed}
     enforced = {name for name, exercise in lesson.exercises.items() if exercise.not_allowed}
     assert forbidding & set(lesson.exercises) == enforced
 

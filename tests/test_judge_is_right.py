@@ -9,18 +9,20 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from counted_once import CountedOnce
 
 from attention_lab.authoring import Tolerance
-from nbjudge.calls import Reply, answers_of, read_reply
+from nbjudge.authoring.cases import as_kernel_code
+from nbjudge.calls import Reply, answers_of, caller_of
 from nbjudge.course.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe import respond
+from nbjudge.torch.memory import all_memory_of, memory_of, multiplications_of
 
 COURSE = open_course(Path(__file__).parents[1])
 # `make test-all` meets every seed. A day's change meets the first two of them; of trained models and of
@@ -40,6 +42,7 @@ SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 # Seconds for one test: a block of a layer with many mistakes takes minutes, and a busy machine more of them.
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.lesson,
     pytest.mark.timeout(3600 if EVERY_SEED else 900),
 ]
 
@@ -79,11 +82,8 @@ CENTRAL = {
 
 def caller(function, traced=False):
     """Put calls straight to a function, without a kernel between: the same protocol, many times faster."""
-
-    def call_answer(_name, calls, watched_calls) -> Reply:
-        return read_reply(respond.answer_calls(function, calls, watched_calls if traced else {}), len(calls))
-
-    return call_answer
+    call = caller_of(function)
+    return lambda name, calls, watched_calls: call(name, calls, watched_calls if traced else {})
 
 
 def caller_with_cache(exercise, reference, mistake, seed):
@@ -126,22 +126,53 @@ def with_tolerance(exercise, factor):
     return replace(exercise, tolerance=Tolerance(*((factor * rtol, factor * atol) for rtol, atol in pairs)))
 
 
+COUNTS = {as_kernel_code(count).code for count in (memory_of, all_memory_of, multiplications_of)}
+answer_call = respond._answer
+
+
+class CountedOnce:
+    """Stands for `respond._answer`: counts memory and multiplications once for all seeds.
+
+    They follow from the sizes of what is handed over. A count takes half a second, and a question about
+    memory has a dozen different sizes on two hundred seeds.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Any, dict[str, Any]] = {}
+
+    def __call__(self, function, call, recording):
+        measure = call.get("measure")
+        if measure is None or measure.code not in COUNTS or recording.watched_calls:
+            return answer_call(function, call, recording)
+        key = function, measure.code, _sizes(call["args"]), _sizes(call["kwargs"])
+        if key in self.known:
+            return answer_call(function, call | {"measure": None}, recording) | {"measured": self.known[key]}
+        answer = answer_call(function, call, recording)
+        if "measured" in answer:
+            self.known[key] = answer["measured"]
+        return answer
+
+
+def _sizes(value: Any) -> Any:
+    """What a count may hang on: sizes and dtypes of tensors, and all else as it is."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.dtype
+    if isinstance(value, dict):
+        return tuple((name, _sizes(each)) for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_sizes, value))
+    return value
+
+
+COUNTED = CountedOnce()
+
+
 @pytest.fixture(autouse=True)
-def one_thread():
+def counted_once(monkeypatch):
     torch.set_num_threads(1)
+    monkeypatch.setattr(respond, "_answer", COUNTED)
 
 
-@pytest.fixture(scope="module")
-def counted():
-    return CountedOnce()
-
-
-@pytest.fixture(autouse=True)
-def counted_once(counted, monkeypatch):
-    monkeypatch.setattr(respond, "_answer", counted)
-
-
-@pytest.mark.lesson
 @every_exercise
 @every_block
 def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
@@ -155,7 +186,6 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
             assert verdict.points == verdict.max_points, wrong
 
 
-@pytest.mark.lesson
 @every_exercise
 @every_block
 def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exercise, block):
@@ -173,7 +203,6 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
             assert named == mistake.name, f"{mistake.name}, seed {seed}: {verdict.findings}"
 
 
-@pytest.mark.lesson
 @every_exercise
 def test_every_cause_loses_points_and_is_told(lesson, exercise):
     reference = lesson.reference_answer(exercise.name)
@@ -185,7 +214,6 @@ def test_every_cause_loses_points_and_is_told(lesson, exercise):
         assert told, f"{clause}: {verdict.findings}"
 
 
-@pytest.mark.lesson
 @every_exercise
 def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
     # What is asked and answered does not hang on the tolerance; the diagnosis is not asked for here.
@@ -204,7 +232,6 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"
 
 
-@pytest.mark.lesson
 @every_exercise
 def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
     mistakes, ways = (10, 5) if exercise.name in CENTRAL else (6, 2)
@@ -213,7 +240,6 @@ def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exe
     assert accepted >= ways, f"{exercise.name} has {accepted} other ways: {ways} are asked for"
 
 
-@pytest.mark.lesson
 @every_exercise
 def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
     for mistake in exercise.mistakes:
@@ -226,7 +252,6 @@ def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
     assert not twice, f"several mistakes say one thing: {twice}"
 
 
-@pytest.mark.lesson
 @every_exercise
 def test_no_answer_gets_no_points(lesson, exercise):
     def not_written(*args, **kwargs):

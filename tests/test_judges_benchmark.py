@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-FOLDER = Path(__file__).parents[1] / "benchmarks" / "judges"
+# Its modules import each other as its programs do.
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "judges"))
+
+import build
+import run
+from answers import Answer, answers_of, course, read_answers, standalone, write_answers
+from judge_pytest import PytestJudge
+from judging import Judged, JudgeError, Opinion, load_judge, put_to
+from names import count, write_sheet
+from validation import Outcome
+from workers import ChildError, WorkerError, run_in_child
+
+FOLDER = Path(build.__file__).parent
 RIGHT = "import torch\n\n\ndef softmax(scores):\n    return torch.softmax(scores, -1)\n"
 
 
 @pytest.fixture
-def path(monkeypatch):
-    """The benchmark's modules import each other as its programs do."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-
-
-@pytest.fixture
-def answer(path):
-    from answers import Answer
-
+def answer():
     return Answer("softmax/reference", "softmax", "01_dot_product", "", "softmax(scores)", "reference", RIGHT)
 
 
-def test_the_published_answers_are_complete(path):
-    from answers import read_answers
-
+def test_the_published_answers_are_complete():
     answers = read_answers()
     assert len({answer.id for answer in answers}) == len(answers)
     for answer in answers:
@@ -39,19 +45,15 @@ def test_the_published_answers_are_complete(path):
         compile(answer.code, answer.id, "exec")
 
 
-def test_a_module_replaces_no_name_of_the_set_up(path):
+def test_a_module_replaces_no_name_of_the_set_up():
     """Lesson 12's module defines ten attention functions called A to K, and answers call `F.softmax`."""
-    from answers import course, standalone
-
     (lesson,) = (each for each in course().assignments.values() if "is_correct" in each.exercises)
     code = standalone(lesson, "def is_correct(attention):\n    return F.softmax")
     assert code.startswith("import torch.nn.functional as F") and "def F(" not in code
 
 
-def test_shared_answers_are_found_once(path):
+def test_shared_answers_are_found_once():
     """A function adds answers to `rotate` and to `rotate_halves`, and two files import those checks."""
-    from answers import answers_of, course
-
     (lesson,) = (each for each in course().assignments.values() if "rotate" in each.exercises)
     listed = [(each.id, each.code) for each in answers_of(lesson, ["rotate", "rotate_halves"])]
     found = dict(listed)
@@ -61,30 +63,18 @@ def test_shared_answers_are_found_once(path):
 
 
 def test_an_answer_of_another_kind_fails_the_build(answer):
-    from dataclasses import replace
-
-    from build import accept
-    from validation import Outcome
-
     with pytest.raises(ValueError, match="should be right and differs"):
-        accept(answer, Outcome("seed 0"))
+        build.accept(answer, Outcome("seed 0"))
     with pytest.raises(ValueError, match="should be wrong"):
-        accept(replace(answer, kind="mistake"), Outcome("", seeds=3))
-    assert accept(replace(answer, kind="mutation"), Outcome("", seeds=3)) is None
-    assert accept(answer, Outcome("", seeds=3)).agrees_on == 3
+        build.accept(replace(answer, kind="mistake"), Outcome("", seeds=3))
+    assert build.accept(replace(answer, kind="mutation"), Outcome("", seeds=3)) is None
+    assert build.accept(answer, Outcome("", seeds=3)).agrees_on == 3
 
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_a_child_gives_a_result_or_says_why_not(path):
+def test_a_child_gives_a_result_or_says_why_not():
     """An error of a judge's own function is told from a child that hangs or dies."""
-    import os
-    import time
-
-    import torch
-
-    from workers import ChildError, WorkerError, run_in_child
-
     assert run_in_child(lambda size: [torch.ones(size)], 2)[0].tolist() == [1, 1]
     with pytest.raises(WorkerError, match="no result after"):
         run_in_child(time.sleep, 60, seconds=0.2)
@@ -100,7 +90,7 @@ def test_a_child_gives_a_result_or_says_why_not(path):
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_a_child_computes_after_its_parents_threads(path):
+def test_a_child_computes_after_its_parents_threads():
     program = f"""
 import sys
 sys.path[:0] = {sys.path!r}
@@ -118,22 +108,16 @@ print(run_in_child(lambda: float(large.exp().sum()), seconds=20) > 0)
 
 def test_a_sample_is_the_same_every_time(answer):
     """A run that is stopped has some of each kind, and then mutations."""
-    from dataclasses import replace
-
-    from run import sample
-
     kinds = ["mistake", "mutation"]
     many = [replace(answer, id=f"softmax/{kind}/{n}", kind=kind) for kind in kinds for n in range(5)]
-    order = [each.kind for each in sample([answer, *many], None)]
+    order = [each.kind for each in run.sample([answer, *many], None)]
     assert order == ["reference", *kinds * 3, *["mutation"] * 2, *["mistake"] * 2]
-    assert [each.kind for each in sample([answer, *many], 2)] == ["reference", *kinds * 2]
-    assert sample([answer, *many], 2) == sample([answer, *many], 2)
+    assert [each.kind for each in run.sample([answer, *many], 2)] == ["reference", *kinds * 2]
+    assert run.sample([answer, *many], 2) == run.sample([answer, *many], 2)
 
 
 def test_mutations_change_only_the_reference(answer):
     pytest.importorskip("mutmut")
-    from dataclasses import replace
-
     from mutations import mutations_of
 
     found = mutations_of(replace(answer, code=f"def helper():\n    return 1 + 1\n\n\n{RIGHT}"), 5)
@@ -142,9 +126,7 @@ def test_mutations_change_only_the_reference(answer):
     assert not mutations_of(answer, 0)
 
 
-def test_names_are_drawn_and_counted(path, tmp_path, capsys):
-    from names import count, write_sheet
-
+def test_names_are_drawn_and_counted(tmp_path, capsys):
     opinions = tmp_path / "my.jsonl"
     entry = {
         "judge": "own judge",
@@ -197,9 +179,7 @@ def translation(tmp_path):
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_a_pytest_suite_is_a_judge(path, suite, translation):
-    from judge_pytest import PytestJudge
-
+def test_a_pytest_suite_is_a_judge(suite, translation):
     judge = PytestJudge(suite, translation)
     assert judge.judge("softmax", RIGHT).accepted
     wrong = judge.judge("softmax", RIGHT.replace("torch.softmax(scores, -1)", "scores"))
@@ -219,11 +199,8 @@ def test_a_pytest_suite_is_a_judge(path, suite, translation):
     ],
     ids=["cannot be imported", "holds no test", "name not defined"],
 )
-def test_a_suite_that_cannot_judge_is_an_error(path, suite, translation, test, name, sentence):
+def test_a_suite_that_cannot_judge_is_an_error(suite, translation, test, name, sentence):
     """Such an answer is not refused."""
-    from judge_pytest import PytestJudge
-    from judging import JudgeError
-
     if test is not None:
         (suite / "test_softmax.py").write_text(test)
     translation.write_text(TRANSLATION.replace("def run(x)", f"def {name}(x)"))
@@ -246,19 +223,14 @@ def test_a_suite_that_cannot_judge_is_an_error(path, suite, translation, test, n
         ("ADAPTER =", "ADAPTOR =", "does not set ADAPTER"),
     ],
 )
-def test_a_translation_that_does_not_fit_is_an_error(path, suite, translation, old, new, sentence):
-    from judge_pytest import PytestJudge
-    from judging import JudgeError
-
+def test_a_translation_that_does_not_fit_is_an_error(suite, translation, old, new, sentence):
     translation.write_text(TRANSLATION.replace(old, new))
     with pytest.raises(JudgeError, match=sentence):
         PytestJudge(suite, translation)
 
 
-def test_an_exercise_without_its_files_is_left_out(path, suite, translation):
+def test_an_exercise_without_its_files_is_left_out(suite, translation):
     """A test that cannot read its file fails, and would count as a refusal."""
-    from judge_pytest import PytestJudge
-
     translation.write_text(TRANSLATION + 'FILES = {"softmax": ["weights.pt"]}\n')
     assert not PytestJudge(suite, translation).exercises
     (suite / "weights.pt").touch()
@@ -303,8 +275,6 @@ def own_judge(tmp_path):
     ],
 )
 def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, sentence):
-    from judging import JudgeError, load_judge, put_to
-
     with pytest.raises(JudgeError, match=f"'own judge', asked about softmax/reference, {sentence}"):
         put_to(load_judge(own_judge(returned)), answer)
 
@@ -330,12 +300,7 @@ def test_wrong_options_write_nothing(own_judge, run_main, capsys, tmp_path, opti
     assert not (tmp_path / "my.json").exists() and not (tmp_path / "my.svg").exists()
 
 
-def test_refused_right_answers_are_printed_first(answer, path, tmp_path):
-    from dataclasses import replace
-
-    from judging import Judged, Opinion
-    from run import list_wrong_verdicts
-
+def test_refused_right_answers_are_printed_first(answer, tmp_path):
     mistakes = [
         replace(answer, id=f"softmax/mistake/{n}", kind="mistake", sentence="Clipped.") for n in range(6)
     ]
@@ -343,20 +308,19 @@ def test_refused_right_answers_are_printed_first(answer, path, tmp_path):
     accepted = replace(answer, id="softmax/accepted/loop", kind="accepted")
     judged += [Judged(each, "own judge", Opinion(False, "x" * 999), 1.0) for each in (accepted, answer)]
     judged += [Judged(answer, "own judge", Opinion(True), 1.0), Judged(answer, "own judge", None, 0.0)]
-    lines = list_wrong_verdicts("own judge", judged, tmp_path / "my.jsonl")
+    lines = run.list_wrong_verdicts("own judge", judged, tmp_path / "my.jsonl")
     assert lines[0] == "own judge: 8 of 9 verdicts are wrong."
     assert lines[1] == f"  refused right softmax/reference: {'x' * 150}"
     assert lines[2].startswith("  refused right softmax/accepted/loop: x")
     assert lines[3:-1] == [f"  accepted wrong softmax/mistake/{n}: Clipped." for n in range(3)]
     assert lines[-1] == f"  and 3 more: {tmp_path / 'my.jsonl'}"
     right = [Judged(answer, "own judge", Opinion(True), 1.0)]
-    assert list_wrong_verdicts("own judge", right, tmp_path) == ["own judge: 0 of 1 verdicts are wrong."]
+    assert run.list_wrong_verdicts("own judge", right, tmp_path) == ["own judge: 0 of 1 verdicts are wrong."]
 
 
 @pytest.fixture
-def run_main(path, monkeypatch, tmp_path):
+def run_main(monkeypatch, tmp_path):
     """Run the benchmark with some options, and return the rows of its table."""
-    import run
 
     def run_with(*options):
         places = ("--output", tmp_path / "my.json", "--picture", tmp_path / "my.svg")
@@ -368,10 +332,6 @@ def run_main(path, monkeypatch, tmp_path):
 
 
 def test_answers_of_several_files_are_judged(answer, own_judge, run_main, tmp_path):
-    from dataclasses import replace
-
-    from answers import write_answers
-
     files = [tmp_path / "references.jsonl", tmp_path / "mistakes.jsonl"]
     write_answers([answer], files[0])
     mistake = replace(answer, id="softmax/mistake/raises", kind="mistake", code="1 / 0\n")
@@ -400,8 +360,6 @@ def test_a_run_without_time_counts_what_it_has(own_judge, run_main, tmp_path):
 @pytest.mark.smoke
 def test_one_exercise_is_built_and_put_to_two_judges(run_main, monkeypatch, tmp_path):
     """In this process: a process of its own costs an import of torch for each program."""
-    import build
-
     data = tmp_path / "answers.jsonl"
     options = ["--exercise", "causal_mask", "--seeds", 1, "--mutations", 0, "--output", data]
     monkeypatch.setattr(sys, "argv", ["build.py", *map(str, options)])

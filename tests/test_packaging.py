@@ -91,21 +91,37 @@ def distributions_of() -> dict[str, list[str]]:
     return dict(metadata.packages_distributions())
 
 
-def needed(codes: Iterable[str]) -> set[str]:
+def needed(paths: Iterable[Path]) -> set[str]:
     """The distributions that the imports come from: neither Python's own nor the project's."""
+    codes = (lesson_code(path) if path.suffix == ".ipynb" else path.read_text() for path in paths)
     modules = {name.partition(".")[0] for code in codes for name in imported(code)}
     foreign = modules - set(sys.stdlib_module_names) - OWN
     return {canonical(distributions_of().get(module, [module])[0]) for module in foreign}
 
 
-def texts(paths: Iterable[Path]) -> list[str]:
-    return [path.read_text() for path in paths]
+LAB = PACKAGE / "start" / "jupyter_lab.py"
+# Whose code it is, and the groups of dependencies that they install.
+CODE = {
+    "a student's package": ([file for file in STUDENTS if file != LAB], ()),
+    "a student's JupyterLab": ([LAB], ("lab",)),
+    "a student's lessons": (LESSONS, ()),
+    "an instructor's course": ([*INSTRUCTORS, *ROOT.glob("checks/**/*.py")], ("grading",)),
+    "the site": (SITE, ("grading", "site")),
+    "the tests": ([*ROOT.glob("tests/**/*.py"), *ROOT.glob("nbjudge/tests/**/*.py")], ("grading", "test")),
+}
 
 
-def test_a_students_machine_gets_what_the_package_imports():
-    lab = PACKAGE / "start" / "jupyter_lab.py"
-    assert needed(texts(file for file in STUDENTS if file != lab)) <= declared()
-    assert needed(texts([lab])) <= declared("lab")
+@pytest.mark.parametrize(("paths", "groups"), CODE.values(), ids=CODE)
+def test_a_machine_gets_what_its_code_imports(paths, groups):
+    assert needed(paths) <= declared(*groups)
+
+
+def test_the_grader_and_the_site_declare_what_they_import_and_nothing_else():
+    extras = ("grading", "torch", "cluster", "hub", "learner")
+    used = needed(GRADERS)
+    assert used - LESSONS_OWN <= declared(*extras, project=GRADER)
+    assert declared("grading", "learner", "torch", project=GRADER) - PROGRAMS <= used
+    assert declared("site") - declared() - NAMED_ONLY <= needed(SITE)
 
 
 def test_a_kernel_gets_neither_jupyterlab_nor_nbgrader():
@@ -113,43 +129,11 @@ def test_a_kernel_gets_neither_jupyterlab_nor_nbgrader():
     assert not {"jupyterlab", "notebook", "nbgrader", "ipykernel", "jupyter-server"} & declared()
 
 
-def test_a_students_machine_gets_what_the_lessons_import():
-    assert needed(map(lesson_code, LESSONS)) <= declared()
-
-
-def test_an_instructors_machine_gets_what_the_course_and_its_checks_import():
-    assert needed(texts([*INSTRUCTORS, *ROOT.glob("checks/**/*.py")])) <= declared("grading")
-
-
-def test_the_grader_gets_what_it_imports():
-    assert needed(texts(GRADERS)) - LESSONS_OWN <= declared(
-        "grading", "torch", "cluster", "hub", "learner", project=GRADER
-    )
-
-
-def test_the_grader_declares_nothing_that_it_does_not_import():
-    assert declared("grading", "learner", "torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
-
-
-def test_the_site_gets_what_it_imports_and_nothing_else():
-    used = needed(texts(SITE))
-    assert used <= declared("grading", "site")
-    assert declared("site") - declared() - NAMED_ONLY <= used
-
-
-def test_the_tests_get_what_they_import():
-    files = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("nbjudge/tests/**/*.py")]
-    assert needed(texts(files)) <= declared("grading", "test")
-
-
-@pytest.mark.parametrize("notebook", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_does_not_reach_for_the_grader(notebook):
-    assert not [name for name in imported(lesson_code(notebook)) if name.startswith("nbjudge")]
-
-
-@pytest.mark.parametrize("path", STUDENTS, ids=lambda path: path.stem)
-def test_students_need_no_posix(path):
-    assert not {name.partition(".")[0] for name in imported(path.read_text())} & POSIX_ONLY
+def test_lessons_do_without_the_grader_and_students_without_posix():
+    lessons = [name for notebook in LESSONS for name in imported(lesson_code(notebook))]
+    assert not [name for name in lessons if name.startswith("nbjudge")]
+    own = {name.partition(".")[0] for path in STUDENTS for name in imported(path.read_text())}
+    assert not own & POSIX_ONLY
 
 
 @pytest.mark.integration
@@ -322,7 +306,6 @@ def test_an_old_python_is_told_so_in_one_sentence(make):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("target", ["chromium", "bubblewrap", "postgresql", "r-base-core", "iproute2"])
-@pytest.mark.integration
 def test_a_missing_program_stops_no_make_command(make, tmp_path, target):
     assert make(target, extra={"PATH": str(tmp_path)}).returncode == 0
 
@@ -340,8 +323,10 @@ def test_a_test_whose_program_is_missing_is_skipped_but_fails_in_ci(monkeypatch)
     "package, changelog", [(attention_lab, "CHANGELOG.md"), (nbjudge, "nbjudge/CHANGELOG.md")]
 )
 def test_the_changelog_begins_with_the_version(package, changelog):
+    """The citation names the course's."""
     first = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / changelog).read_text(), re.MULTILINE)
     assert first is not None and first[1] == package.__version__
+    assert f"\nversion: {attention_lab.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def link_problems(root: Path) -> list[str]:
@@ -369,10 +354,6 @@ def test_the_repository_is_linked_once_its_address_is_set_and_not_before(tmp_pat
     urls = '[project.urls]\nRepository = "https://example.org/lab"\nChangelog = "https://example.org/lab/changes"\n'
     (tmp_path / "pyproject.toml").write_text(f"{(ROOT / 'pyproject.toml').read_text()}\n{urls}")
     assert len(link_problems(tmp_path)) == 2  # the grader's urls and the citation are missing
-
-
-def test_the_citation_names_the_version():
-    assert f"\nversion: {attention_lab.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 @pytest.mark.parametrize("folder, project", [(".", PROJECT), ("nbjudge", GRADER)])

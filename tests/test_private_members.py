@@ -52,10 +52,7 @@ def private_names(code: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Attribute):
-            try:
-                yield ast.unparse(node)
-            except ValueError:  # pragma: no cover
-                continue
+            yield ast.unparse(node)
 
 
 def used_by(file: Path) -> set[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from fresh_clone import ROOT
+from course_copies import ROOT
 from nbgrader.api import Gradebook
 from tiny_course import FOLDER, make_course, succeed
 
@@ -119,13 +119,16 @@ def test_a_lesson_that_cannot_be_is_refused(root, folder, sentence):
 )
 def test_an_exercise_that_cannot_be_is_refused(root, lesson, name, sentence):
     """An exercise that cannot be is refused and nothing is written."""
-    before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")}
+
+    def times():
+        files = (path for path in root.rglob("*") if path.suffix in (".py", ".ipynb"))
+        return {path: path.stat().st_mtime_ns for path in files}
+
+    before = times()
     with pytest.raises(CourseError) as caught:
         new_exercise(open_course(root).assignments[lesson], name)
     assert sentence in str(caught.value)
-    assert before == {
-        path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")
-    }
+    assert before == times()
 
 
 @pytest.mark.parametrize(
@@ -185,19 +188,9 @@ def grown(tmp_path_factory):
 def test_this_courses_skeletons_have_this_courses_form(grown):
     root, _ = grown
     files = [f"tests/test_{name}.py" for name in (*TESTS_OF_FORM, *TESTS_OF_CHECKS)]
-    chosen = f"{STEM} and not enough_mistakes"
-    words = (
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "lesson",
-        "-k",
-        chosen,
-        *files,
-        "tests/tutor/test_one_page.py",
-    )
-    output = run_in(root, sys.executable, "-m", "pytest", *words)
+    options = ("-q", "-p", "no:cacheprovider", "-m", "lesson", "-k", f"{STEM} and not enough_mistakes")
+    files.append("tests/tutor/test_course_material.py")
+    output = run_in(root, sys.executable, "-m", "pytest", *options, *files)
     assert int(re.search(r"(\d+) passed", output).group(1)) > 40, output
 
 
@@ -213,9 +206,14 @@ def test_skeletons_are_laid_out_as_code_is(grown):
 
 
 def test_visible_tests_are_in_the_lessons_package(grown):
+    """And a layer is asked as this course asks layers."""
     root, _ = grown
     folder = root / "source" / FRESH
+    checks = (root / "checks" / STEM / "sliding_window_attention.py").read_text()
+    for part in ("draw=LayerDraw", "class Right(nn.Module)", "state=state", "refuses=(width, parts)"):
+        assert part in checks
     tests = (root / PACKAGE / "visible_tests.py").read_text()
+    assert "with_weights(" in tests and "refuses(" in tests
     assert "from attention_lab.examples import example, refuses, with_weights\n" in tests
     assert re.findall("^def (.*)\\(", tests, re.MULTILINE) == [f"test_{NAME}", "test_SlidingWindowAttention"]
     cells = {cell.id: cell for cell in nbformat.read(folder / f"{STEM}.ipynb", as_version=4).cells}
@@ -235,20 +233,9 @@ def test_visible_tests_are_in_the_lessons_package(grown):
     ],
 )
 def test_a_name_joins_the_import(code, expected):
+    """A long import is written over several lines."""
     assert with_import(code, "tests", ["b"]) == expected
-
-
-def test_a_long_import_is_written_over_several_lines():
     names = [f"test_{letter * 20}" for letter in "abcdef"]
     code = with_import("import math\n", "given_tests", names)
     assert code == "import math\nfrom given_tests import (\n" + "".join(f"    {n},\n" for n in names) + ")\n"
     assert with_import(code, "given_tests", names[:1]) == code
-
-
-def test_a_layer_is_asked_as_this_course_asks_layers(grown):
-    root, _ = grown
-    checks = (root / "checks" / STEM / "sliding_window_attention.py").read_text()
-    for part in ("draw=LayerDraw", "class Right(nn.Module)", "state=state", "refuses=(width, parts)"):
-        assert part in checks
-    tests = (root / PACKAGE / "visible_tests.py").read_text()
-    assert "with_weights(" in tests and "refuses(" in tests

@@ -8,14 +8,24 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_rgb
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 
 from attention_lab.sliders import merge_steps, weights
 from attention_lab.sliders.arrows import query_slider, question_slider, shares_slider
-from attention_lab.sliders.blocks import reshape_slider
+from attention_lab.sliders.blocks import (
+    LAST_STEP,
+    RIGHT,
+    WRONG,
+    reshape_figure,
+    reshape_slider,
+    right_blocks,
+    wrong_blocks,
+)
 from attention_lab.sliders.cache_steps import cache_stepper, keys_of
 from attention_lab.sliders.dials import dials_slider
+from attention_lab.sliders.headline import headline_box, headline_figure
 from attention_lab.sliders.merge_steps import merge_stepper
 from attention_lab.sliders.positions import clock_slider, encoding_slider
 from attention_lab.sliders.weights import mask_sentence, mask_stepper, sharpening_slider, width_slider
@@ -149,6 +159,9 @@ def test_tokens_are_text_and_never_markup():
         (lambda: merge_stepper(ROW, VALUES, block_size=7), "blocks of 7"),
         (lambda: merge_stepper(ROW, VALUES[:6], block_size=2), "(7,) and (6,)"),
         (lambda: reshape_slider([]), "a token and a head"),
+        (lambda: reshape_figure(0, TOKENS, num_heads=0), "a token and a head"),
+        (lambda: reshape_figure(5, TOKENS), "from 0 to 4"),
+        (lambda: reshape_figure(-1, TOKENS), "from 0 to 4"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(call, words):
@@ -338,3 +351,135 @@ def test_blocks_are_merged_in_three_orders():
         another.click()
         assert slider.value == 0
     assert firsts == ["0", "3", "1"] and len(ends) == 1
+
+
+# ---- the blocks of a reshape ----
+
+STEPS = range(LAST_STEP + 1)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize(("length", "num_heads"), [(4, 2), (3, 2), (5, 3), (2, 4), (1, 1), (1, 3), (4, 1)])
+def test_both_ways_are_what_torch_makes_of_a_real_tensor(length, num_heads):
+    """The number of its block is every number of x (1, T, E)."""
+    blocks = torch.arange(length * num_heads).view(length, num_heads, 1)
+    x = blocks.expand(length, num_heads, 3).reshape(1, length, num_heads * 3)
+    cut = x.view(1, length, num_heads, 3)
+    split = cut.transpose(1, 2)
+    back = split.contiguous().transpose(1, 2)
+    for step, tensor in ((1, cut), (2, split), (3, back)):
+        assert torch.equal(right_blocks(step, length, num_heads), tensor[0, ..., 0])
+        assert torch.equal(right_blocks(step, length, num_heads), tensor[0, ..., 2])
+    merged = back.reshape(1, length, num_heads * 3)
+    assert torch.equal(right_blocks(4, length, num_heads), merged[0, :, ::3])
+    viewed = x.view(1, num_heads, length, 3)[0, ..., 0]
+    for step in (1, 2, 3):
+        assert torch.equal(wrong_blocks(step, length, num_heads), viewed)
+    assert torch.equal(wrong_blocks(4, length, num_heads), right_blocks(0, length, num_heads))
+
+
+def test_only_the_transpose_after_attention_leaves_memory_in_another_order():
+    assert [right_blocks(step, 4, 2).is_contiguous() for step in STEPS] == [True, True, False, False, True]
+    assert all(wrong_blocks(step, 4, 2).is_contiguous() for step in STEPS)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_blocks_say_token_head_and_wrong_place(step):
+    right, wrong = reshape_figure(step, TOKENS).axes
+    for ax in (right, wrong):
+        labels = [text.replace("  ✗", "") for text in texts(ax)]
+        assert all(f"{token}\nhead {head}" in labels for token in TOKENS for head in (0, 1))
+    assert RIGHT[step].shape in right.get_title() and WRONG[step].shape in wrong.get_title()
+    assert not any("✗" in text for text in texts(right) if "\n" in text)
+    crossed = sum("✗" in text for text in texts(wrong) if "\n" in text)
+    assert crossed == (6 if 0 < step < LAST_STEP else 0)
+
+
+def test_memory_is_drawn_in_the_order_of_memory():
+    def memory(step):
+        strip = [text for text in texts(reshape_figure(step, TOKENS).axes[0]) if text[-1].isdigit()]
+        return [text for text in strip if "\n" not in text and not text.startswith("head")]
+
+    by_token = ["I 0", "I 1", "am 0", "am 1", "lea 0", "lea 1", "thi 0", "thi 1"]
+    assert memory(0) == memory(1) == memory(2) == memory(4) == by_token
+    assert memory(3) == sorted(by_token, key=lambda label: label[-1])
+
+
+def test_heads_differ_in_lightness_and_not_only_in_hue():
+    right = reshape_figure(2, TOKENS[:3], num_heads=4).axes[0]
+    colours = {patch.get_facecolor() for patch in right.patches}
+    lightness = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b, _ in colours)
+    assert len(lightness) == 4
+    assert min(b - a for a, b in zip(lightness, lightness[1:], strict=False)) > 0.05
+
+
+def luminance(colour):
+    """How bright a colour looks, from 0 to 1: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance"""
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 4])
+def test_the_label_of_a_block_contrasts_with_its_colour(num_heads):
+    right = reshape_figure(2, TOKENS, num_heads=num_heads).axes[0]
+    labels = [text for text in right.texts if "\nhead " in text.get_text()]
+    blocks = right.patches[: len(labels)]
+    assert len(blocks) == len(TOKENS) * num_heads
+    for text, block in zip(labels, blocks, strict=True):
+        dark, bright = sorted(luminance(colour) for colour in (text.get_color(), block.get_facecolor()))
+        assert (bright + 0.05) / (dark + 0.05) >= 4, text.get_text()
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+@pytest.mark.parametrize("num_heads", [1, 3])
+def test_any_number_of_tokens_and_heads_is_drawn_within_the_frame(length, num_heads):
+    figure = reshape_figure(2, [f"w{place}" for place in range(length)], num_heads=num_heads)
+    figure.canvas.draw()
+    frame = figure.bbox
+    for ax in figure.axes:
+        for text in [*ax.texts, ax.title]:
+            box = text.get_window_extent()
+            assert box.x0 >= frame.x0 - 1 and box.x1 <= frame.x1 + 1, text.get_text()
+
+
+def test_the_label_says_in_words_what_is_shown():
+    label = reshape_figure(2, TOKENS).get_label()
+    assert "Step 2 of 4" in label
+    assert "the row of head 0 holds I 0, am 0, learning 0, this 0" in label
+    assert "the row of head 0 holds I 0, I 1, am 0, am 1" in label
+
+
+# ---- a headline ----
+
+TOPICS = ["business", "sports"]
+
+
+def read(text):
+    tokens = text.split()
+    weights = torch.softmax(torch.tensor([[float(len(token)) for token in tokens]] * len(tokens)), dim=-1)
+    share = min(1.0, 0.1 * len(text))
+    return tokens, torch.tensor([share, 1 - share]), weights
+
+
+def test_the_figure_shows_probabilities_and_weights():
+    figure = headline_figure(read, TOPICS, "shares fell sharply")
+    bars, grid = figure.axes[:2]
+    assert [bar.get_width() for bar in bars.containers[0]] == pytest.approx([1.0, 0.0])
+    assert [tick.get_text() for tick in grid.get_xticklabels()] == ["shares", "fell", "sharply"]
+    assert "goes to business (1.00). Most looked at: sharply" in figure.get_label()
+
+
+def test_a_headline_is_chosen_or_typed():
+    widget = headline_box(read, TOPICS, ["up", "shares fell"])
+    slider, line = widget.children[0].children
+    assert "sports (0.80)" in widget.children[2].value
+    slider.value = 1
+    assert line.value == "shares fell" and "business" in widget.children[2].value
+    picture = bytes(widget.children[1].value)
+    line.value = "<b> a goal"
+    assert "&lt;b&gt; a goal" in widget.children[2].value and bytes(widget.children[1].value) != picture
+    line.value = "  "
+    assert "Type a headline." in widget.children[2].value

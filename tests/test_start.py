@@ -1,5 +1,8 @@
-"""`attention-lab start`, with nothing but the package: from a wheel, on another system, on a bad day."""
+"""`attention-lab start`: lessons are added to a learner's folder, their set-up and progress are shown."""
 
+import errno
+import importlib.util
+import io
 import json
 import os
 import shutil
@@ -11,14 +14,224 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
+import zmq
+from jupyter_client.manager import KernelManager
+from rich.console import Console
 
 from attention_lab import cli
+from attention_lab.errors import CourseError
 from attention_lab.sliders.positions import encoding_slider
-from attention_lab.start import set_up
+from attention_lab.start import progress_page, set_up
+from attention_lab.start.jupyter_lab import open_lab
+from attention_lab.start.lessons import add_missing_lessons
+from attention_lab.start.progress import Status, digests, read_progress
+from attention_lab.tutor import RECORD
+from nbjudge.course.course import Course
+from nbjudge.tutor import LearnerRecord
 
-pytestmark = pytest.mark.integration
+SECOND = "02_second/second.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of two lessons, with everything in it that students must not get."""
+    root = tmp_path / "course"
+    for name in ("01_first/first.ipynb", SECOND):
+        for folder in ("source", "release", "solution"):
+            path = root / folder / name
+            path.parent.mkdir(parents=True)
+            path.write_text(f"{folder} of {path.stem}")
+    (root / "release/README.md").write_text("for authors")
+    (root / "release/02_second/layers.py").write_text("given = True")
+    for litter in ("__pycache__/layers.pyc", ".ipynb_checkpoints/second-checkpoint.ipynb"):
+        path = root / "release/02_second" / litter
+        path.parent.mkdir()
+        path.write_text("litter")
+    return Course(root)
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name != "lessons.json")
+    return {str(file.relative_to(folder)): file.read_text() for file in files}
+
+
+def copy(course: Course, folder: Path) -> str:
+    """Copies the lessons; returns what the student reads, on one line."""
+    console = Console(file=io.StringIO(), width=1000)
+    add_missing_lessons(course.root / "release", folder, console)
+    return console.file.getvalue()
+
+
+def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
+    output = copy(course, tmp_path / "new/lab")
+    assert files_in(tmp_path / "new/lab") == {
+        "01_first/first.ipynb": "release of first",
+        SECOND: "release of second",
+        "02_second/layers.py": "given = True",
+    }
+    assert "Added" in output and "01_first, 02_second" in output
+    assert "Kept" not in output
+
+
+def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, tmp_path):
+    lab = tmp_path / "lab"
+    copy(course, lab)
+    (lab / SECOND).write_text("three evenings of work")
+    (lab / "02_second/notes.txt").write_text("mine")
+    shutil.rmtree(lab / "01_first")
+
+    output = copy(course, lab)
+    assert files_in(lab / "02_second") == {
+        "second.ipynb": "three evenings of work",
+        "layers.py": "given = True",
+        "notes.txt": "mine",
+    }
+    assert files_in(lab / "01_first") == {"first.ipynb": "release of first"}
+    added_line, kept_line = output.splitlines()
+    assert "01_first" in added_line and "02_second" not in added_line
+    assert "02_second" in kept_line and "01_first" not in kept_line
+
+
+@pytest.mark.parametrize("name", ["second.ipynb", "layers.py"])
+def test_a_missing_file_of_a_lesson_is_restored(course, tmp_path, name):
+    """The notebook or a given file comes back as released; the rest of the folder is kept."""
+    lab = tmp_path / "lab"
+    copy(course, lab)
+    for file in ("second.ipynb", "layers.py"):
+        (lab / "02_second" / file).write_text("mine")
+    (lab / "02_second" / name).unlink()
+    output = copy(course, lab)
+    released = (course.root / "release/02_second" / name).read_text()
+    assert files_in(lab / "02_second") == {"second.ipynb": "mine", "layers.py": "mine"} | {name: released}
+    assert f"Restored in {lab / '02_second'}: {name}." in output and "Kept" in output
+    assert "Restored" not in copy(course, lab)
+
+
+def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(course, tmp_path):
+    def notebook(**sources):
+        """Cells by id; `x` is an answer."""
+        marks = {"x": {"nbgrader": {"grade_id": "softmax", "solution": True}}}
+        cells = [
+            {"id": name, "metadata": marks.get(name, {}), "source": source, "cell_type": "code"}
+            for name, source in sources.items()
+        ]
+        return json.dumps({"cells": cells, "metadata": {}})
+
+    released, own = course.root / "release" / SECOND, tmp_path / "lab" / SECOND
+    released.write_text(notebook(a="old text", gone="dropped later", x="stub"))
+    copy(course, tmp_path / "lab")
+    edited = notebook(a="old text", gone="dropped later", x="my work", m="my own")
+    own.write_text(edited)
+    released.write_text(notebook(x="stub", a="new text"))
+    (course.root / "release/02_second/lesson_tests.py").write_text("new = True")
+
+    output = copy(course, tmp_path / "lab")
+    cells = json.loads(own.read_text())["cells"]
+    assert [cell["source"] for cell in cells] == ["my work", "my own", "new text"]
+    assert (own.parent / "lesson_tests.py").read_text() == "new = True"
+    backup = own.with_name("second (before the update).ipynb")
+    assert backup.read_text() == edited and backup.name in output and "your answers are kept" in output
+    assert "(lesson_tests.py, second.ipynb)" in output
+    assert "02_second" not in copy(course, tmp_path / "lab").partition("Updated")[2]  # once is enough
+
+
+@pytest.fixture
+def start(course, tmp_path, monkeypatch):
+    """Open the lessons with a JupyterLab that only calls a function; return what the student reads."""
+
+    def start(launched=lambda options: None):
+        monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", launched)
+        console = Console(file=io.StringIO(), width=1000)
+        open_lab(course, tmp_path / "lab", console)
+        return console.file.getvalue()
+
+    return start
+
+
+def remove(monkeypatch, *names):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in names else find(name))
+
+
+def test_a_second_server_in_the_same_folder_is_refused(start, tmp_path, monkeypatch):
+    server = {"root_dir": str(tmp_path / "lab"), "url": "http://localhost:8888/", "token": "t"}
+    monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: [server])
+    address = r"http://localhost:8888/lab\?token=t"
+    with pytest.raises(CourseError, match=rf"already running in .*lab: open {address}"):
+        start()
+
+
+@pytest.mark.parametrize(
+    ("missing", "sentence"),
+    [
+        (("jupyterlab", "nbgrader"), "jupyterlab and nbgrader.*pip install jupyterlab nbgrader"),
+        (("jupyterlab",), "beside this Python: jupyterlab.*pip install jupyterlab`"),
+    ],
+)
+def test_missing_packages_are_named_with_the_command(start, monkeypatch, missing, sentence):
+    remove(monkeypatch, *missing)
+    with pytest.raises(CourseError, match=sentence):
+        start()
+
+
+def test_without_nbgrader_it_starts_and_says_how_to_get_the_validate_button(start, monkeypatch):
+    remove(monkeypatch, "nbgrader")
+    started = []
+    output = start(started.append)
+    assert started and "Without nbgrader there is no Validate button" in output
+    assert "pip install nbgrader`" in output
+
+
+def test_no_news_are_asked_for_and_messages_to_kernels_are_encrypted(start):
+    """Without the second, ipykernel prints a warning into the learner's terminal."""
+    settings = {}
+
+    def read_settings(options):
+        folder = Path(os.environ["JUPYTER_CONFIG_PATH"].partition(os.pathsep)[0])
+        for name in ("jupyter_server_config.json", "labconfig/page_config.json"):
+            settings.update(json.loads((folder / name).read_text()))
+
+    start(read_settings)
+    assert settings["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"]
+    if not (hasattr(KernelManager, "transport_encryption") and zmq.has("curve")):
+        pytest.skip("messages to kernels cannot be encrypted with these versions")
+    assert settings["KernelManager"] == {"transport_encryption": "auto"}
+
+
+def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monkeypatch):
+    def interrupted(source, target, **options):
+        target.mkdir()
+        (target / "half").write_text("")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            copy(course, tmp_path / "lab")
+    copy(course, tmp_path / "lab")
+    assert sorted(files_in(tmp_path / "lab")) == ["01_first/first.ipynb", "02_second/layers.py", SECOND]
+
+
+def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp_path, monkeypatch):
+    (tmp_path / "essay").write_text("mine")
+    with pytest.raises(CourseError, match="essay is a file: name a folder"):
+        copy(course, tmp_path / "essay")
+    with pytest.raises(CourseError, match="holds the lessons themselves: choose another folder"):
+        copy(course, course.root / "release")
+
+    def full(source, target, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    with pytest.raises(CourseError, match="No space left on device.*whose disk is not full, and start again"):
+        copy(course, tmp_path / "lab")
+    assert files_in(tmp_path / "lab") == {}
+
+
+# ---- with nothing but the package: from a wheel, on another system, on a bad day ----
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(path.parent.name for path in ROOT.glob("release/*/*.ipynb"))
@@ -56,10 +269,10 @@ sys.platform = "win32"
 """
 
 
-def start(code: str, home: Path, *arguments: str, path: str = ""):
+def run_start(code: str, home: Path, *arguments: str, path: Path | str = ""):
     """Runs the code in a Python of its own; returns what it said and how JupyterLab was called."""
     seen = home / "seen.json"
-    environment = os.environ | {"SEEN": str(seen), "COLUMNS": "1000", "PYTHONPATH": path}
+    environment = os.environ | {"SEEN": str(seen), "COLUMNS": "1000", "PYTHONPATH": str(path)}
     run = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=home, env=environment, capture_output=True, text=True
     )
@@ -69,7 +282,7 @@ def start(code: str, home: Path, *arguments: str, path: str = ""):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The course's wheel and nbjudge's, unpacked: built without the network and outside the repository."""
-    tree, site = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("a site")
+    tree, site = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("a site") / "site-packages"
     for name in ("attention_lab", "release", "checks", "source", "nbjudge/src/nbjudge"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "LICENSE"):
@@ -83,8 +296,9 @@ def wheel(tmp_path_factory):
     return site
 
 
+@pytest.mark.integration
 def test_a_wheel_holds_the_release_and_starts_without_the_repository(wheel, tmp_path):
-    run, seen = start(
+    run, seen = run_start(
         START, tmp_path, "work", "--no-browser", "--port=8999", "--", "--LabApp.x=1", path=wheel
     )
     assert run.returncode == 0, run.stderr
@@ -99,43 +313,30 @@ def test_a_wheel_holds_the_release_and_starts_without_the_repository(wheel, tmp_
     work = tmp_path / "work/03_mask/mask.ipynb"
     work.write_text("three evenings")
     shutil.rmtree(tmp_path / "work/02_scaling")
-    run, _ = start(START, tmp_path, "work", path=wheel)
+    run, _ = run_start(START, tmp_path, "work", path=wheel)
     assert work.read_text() == "three evenings"
     assert "Added to work: 02_scaling." in run.stdout
     assert "Kept as you left them in work: 00_start_here, 01_dot_product, 03_mask," in run.stdout
 
 
-LEARNER = """
-import json, os, sys
-import torch
-from attention_lab import check
-
-def softmax(scores):
-    return torch.exp(scores) / torch.exp(scores).sum(dim=-1, keepdim=True)
-
-look = check("softmax")
-seen = {"said": repr(look), "mistake": repr(look.mistake()), "solution": repr(look.solution())}
-with open(os.environ["SEEN"], "w") as file:
-    json.dump(seen, file)
-"""
-
-
+@pytest.mark.integration
 def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
     """Nothing else of this repository is installed where a learner is: no grader, no clone."""
-    seen, packages = tmp_path / "seen.json", sysconfig.get_paths()["purelib"]
     # -S leaves out what is installed for editing, which is how the repository itself comes to be there.
-    environment = os.environ | {"SEEN": str(seen), "PYTHONPATH": os.pathsep.join((str(wheel), packages))}
-    code = f"import nbjudge\nassert nbjudge.__file__.startswith({str(wheel)!r})\n{LEARNER}"
+    paths = os.pathsep.join((str(wheel), sysconfig.get_paths()["purelib"]))
+    code = f"import nbjudge, runpy\nassert nbjudge.__file__.startswith({str(wheel)!r})\n"
+    code += f"runpy.run_path({str(ROOT / '.ci/learner.py')!r}, run_name='__main__')"
     run = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-S", "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
     )
-    assert run.returncode == 0, run.stderr
-    replies = json.loads(seen.read_text())
-    assert "5 of 6 groups of cases agree" in replies["said"]
-    assert "exp overflows to inf" in replies["mistake"]
-    assert "after 3 tries" in replies["solution"]
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.integration
 def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
     package = ROOT / "attention_lab"
     paths = {path for folder in (".", "corpus", "start", "tutor") for path in package.glob(f"{folder}/*.py")}
@@ -143,7 +344,7 @@ def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
     modules = sorted(".".join(each).removesuffix(".__init__") for each in parts)
     assert {"attention_lab.cli", "attention_lab.start.jupyter_lab"} <= set(modules)
     load = f"for name in {modules}:\n    importlib.import_module(name)\n"
-    run, seen = start(ON_WINDOWS + load + START, tmp_path, "work")
+    run, seen = run_start(ON_WINDOWS + load + START, tmp_path, "work")
     assert run.returncode == 0, run.stderr
     assert sorted(path.name for path in (tmp_path / "work").glob("[!.]*")) == LESSONS
     assert "--no-browser" not in seen["options"] and "--allow-root" not in seen["options"]
@@ -202,10 +403,8 @@ def test_a_folder_that_takes_no_files_is_said_in_a_sentence(monkeypatch, tmp_pat
 
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", refused)
     message = unfit(set_up.set_up_findings(tmp_path))
-    assert (
-        f"Nothing can be saved in {tmp_path} (Permission denied)." in message
-        and "folder that is yours" in message
-    )
+    assert f"Nothing can be saved in {tmp_path} (Permission denied)." in message
+    assert "folder that is yours" in message
 
 
 def test_the_widget_line_turns_when_a_browser_answers():
@@ -224,3 +423,80 @@ def test_an_error_in_a_function_that_a_helper_calls_ends_in_that_function():
     assert caught.traceback[-1].name == "raising"
     with pytest.raises(ValueError, match=r"draws one table of shape \(T, E\), not \(1, 64, 64\): take"):
         encoding_slider(lambda max_len, embed_dim: torch.zeros(1, max_len, embed_dim))
+
+
+# ---- the table of the first page: what the tutor has found, and what is next ----
+
+NAMES = ("double", "twin", "triple")
+RIGHT = "def {name}(x):\n    return 2 * x"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a lesson of three exercises and a written question, as a learner saved it."""
+
+    def written(folder="01_tiny", **answers):
+        cells = [nbformat.v4.new_markdown_cell("# Tiny <steps>", id="title")]
+        for name in NAMES:
+            marks = {"nbgrader": {"grade_id": name, "solution": True}}
+            source = answers.get(name, "raise NotImplementedError()")
+            cells.append(nbformat.v4.new_code_cell(source, id=name, metadata=marks))
+        marks = {"nbgrader": {"grade_id": "why", "solution": True}}
+        cells.append(nbformat.v4.new_markdown_cell("In words.", id="why", metadata=marks))
+        path = tmp_path / folder / "tiny.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+
+    return written
+
+
+@pytest.fixture
+def record(tmp_path):
+    return LearnerRecord(tmp_path / RECORD)
+
+
+def statuses(folder, record):
+    (lesson,) = read_progress(folder, record)
+    return {each.name: each.status for each in lesson.exercises}
+
+
+def test_an_exercise_is_right_until_its_saved_answer_changes(write, tmp_path, record):
+    right = RIGHT.format(name="double")
+    write(double=right)
+    (code,) = digests(right, "double")
+    record.add_check("double", "01_tiny", code, 2, 2)
+    record.add_check("twin", "01_tiny", "other", 1, 2)
+    assert statuses(tmp_path, record) == {"double": Status.RIGHT, "twin": Status.TRIED, "triple": Status.NEW}
+    write(double=right.replace("2", "3"))
+    assert statuses(tmp_path, record)["double"] == Status.CHANGED
+
+
+def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, record, monkeypatch):
+    monkeypatch.setattr(progress_page, "has_tutor", lambda: True)
+    write(double=RIGHT.format(name="double"))
+    (code,) = digests(RIGHT.format(name="double"), "double")
+    record.add_check("double", "01_tiny", code, 2, 2)
+    record.add_mistakes("double", {"twice": "It is doubled <twice>: `x`."})
+    (tmp_path / "02_broken").mkdir()
+    (tmp_path / "02_broken/broken.ipynb").write_text("<<<<<<< HEAD")
+    buttons, status, table = progress_page.show_progress(tmp_path).children
+    assert "✓ <code>double</code> <small>(1 try)</small>" in table.value and "1 of 3" in table.value
+    assert "Tiny &lt;steps&gt;" in table.value and "why" not in table.value
+    assert "It is doubled &lt;twice&gt;: <code>x</code>." in table.value
+    assert "cannot be read as a notebook" in table.value
+    assert 'Next: <code>twin</code> in <a href="../01_tiny/tiny.ipynb">' in status.value
+
+    _, reset, confirm = buttons.children
+    reset.click()
+    assert "Your notebooks stay as they are." in status.value and "1 of 3" in table.value
+    confirm.click()
+    assert "0 of 3" in table.value and not record.exercises()
+
+
+def test_without_lessons_or_tutor_a_sentence_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress_page, "has_tutor", lambda: True)
+    _, status, _ = progress_page.show_progress(tmp_path / "nowhere").children
+    assert "open it in the folder that `attention-lab start` made" in status.value
+    monkeypatch.setattr(progress_page, "has_tutor", lambda: False)
+    (status,) = progress_page.show_progress(tmp_path).children
+    assert "Press Validate" in status.value

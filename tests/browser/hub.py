@@ -1,4 +1,7 @@
-"""A real JupyterHub with its proxy on this machine, configured as docs/jupyterhub.md says."""
+"""A real JupyterHub with its proxy on this machine, configured as docs/jupyterhub.md says.
+
+Without accounts, or on a machine where each of its people has one.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,27 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import psutil
-from ports import free_ports
-from waiting import wait_until_it_answers
+import pytest
+from course_copies import ROOT, write_course
+from machine import REFUSED, Machine
+from playwright.sync_api import Page
+from servers import free_ports, wait_until_it_answers, write_settings
+from tutor_client import TutorClient
 
-from nbjudge.tutor.messages import decode_reply
-from nbjudge.tutor.signatures import Keys, authorization
+from nbjudge.tutor.signatures import Keys
 
-ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`
+# Marks of the tests that use it.
+NEEDS = [
+    pytest.mark.integration,
+    pytest.mark.browser,
+    pytest.mark.timeout(600),
+    pytest.mark.requires("configurable-http-proxy"),
+    pytest.mark.skipif(bool(REFUSED), reason=REFUSED),
+]
+FORMGRADER = "/services/attention-lab/formgrader"
+GRADER = "grader-attention-lab"
+EXCHANGE = "srv/nbgrader/exchange"
 # What a test's hub has instead of a school's passwords and machines.
 OF_THE_TEST = """
 c.JupyterHub.bind_url = HUB
@@ -57,13 +73,14 @@ def documented(file: str) -> list[str]:
     return re.findall(rf"```python\n(# {re.escape(file)}\n.*?)```", page, re.DOTALL)
 
 
-class Hub:
+class Hub(TutorClient):
     """Started with a course's folder; `home` is where everything is that it writes."""
 
     def __init__(self, home: Path, course: Path) -> None:
         self.home, self.course, self.log = home, course, home / "log"
         here, hub, proxy, *services = free_ports(5)
-        self.address = f"http://127.0.0.1:{here}"
+        self.site = f"http://127.0.0.1:{here}"
+        self.address = f"{self.site}/services/tutor"
         self._token = secrets.token_hex(16)
         self.own = {"home": home, "proxy": PROXY, "token": self._token, "hub_port": hub, "proxy_port": proxy}
         # Where the services listen, behind the proxy.
@@ -91,7 +108,7 @@ class Hub:
     def at_free_ports(self, lines: str) -> str:
         for written, free in self.listen.items():
             lines = lines.replace(written, free)
-        return lines.replace("http://127.0.0.1:8000", self.address)
+        return lines.replace("http://127.0.0.1:8000", self.site)
 
     def command(self, *words: str) -> list[str]:
         """How a program is started where the hub is."""
@@ -111,8 +128,8 @@ class Hub:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        wait_until_it_answers(self.process, f"{self.address}/hub/health", self.log)
-        wait_until_it_answers(self.process, f"{self.address}/services/tutor/board", self.log)
+        wait_until_it_answers(self.process, f"{self.site}/hub/health", self.log)
+        wait_until_it_answers(self.process, f"{self.address}/board", self.log)
 
     def token_of(self, name: str) -> str:
         """A token of someone's with which the board may be asked for."""
@@ -121,27 +138,18 @@ class Hub:
         body = {"scopes": ["access:services!service=tutor"]}
         return str(self._post(f"/hub/api/users/{quote(name)}/tokens", body)["token"])
 
-    def ask(
-        self, name: str, action: str, message: dict[str, Any], key: str = ""
-    ) -> tuple[int, dict[str, Any]]:
-        """What a learner's kernel asks the tutor, with the learner's key."""
-        line = json.dumps({name: value for name, value in message.items() if name != "text"})
-        body = "\n".join([line, *([message["text"]] if "text" in message else [])]).encode()
-        header, _ = authorization(name, key or self.keys.key_of(name), action, body)
-        request = Request(f"{self.address}/services/tutor/{action}", body)
-        request.add_header("Authorization", header)
-        return _read(request)
-
     def board(self, token: str) -> list[dict[str, Any]]:
-        request = Request(f"{self.address}/services/tutor/board/table.json")
+        request = Request(f"{self.address}/board/table.json")
         request.add_header("Authorization", f"token {token}")
-        status, rows = _read(request)
-        assert status == 200, rows
-        return rows  # type: ignore[return-value]
+        with urlopen(request, timeout=60) as response:
+            return list(json.loads(response.read()))
+
+    def home_of(self, name: str) -> Path:
+        return self.home / "homes" / name
 
     def give(self, name: str, folder: Path) -> Path:
         """Put a folder into someone's home."""
-        goal = self.home / "homes" / name / folder.name
+        goal = self.home_of(name) / folder.name
         shutil.copytree(folder, goal)
         return goal
 
@@ -164,20 +172,75 @@ class Hub:
         return found
 
     def _post(self, path: str, content: object) -> dict[str, Any]:
-        request = Request(f"{self.address}{path}", json.dumps(content).encode())
+        request = Request(f"{self.site}{path}", json.dumps(content).encode())
         request.add_header("Authorization", f"token {self._token}")
         with urlopen(request, timeout=30) as response:
             return dict(json.loads(response.read()))
 
 
-def _read(request: Request) -> tuple[int, Any]:
-    try:
-        with urlopen(request, timeout=60) as response:
-            body = response.read()
-            tutors = response.headers.get_content_type() == "text/plain"  # the board's table is JSON
-            return response.status, decode_reply(body) if tutors else json.loads(body)
-    except OSError as error:
-        if not hasattr(error, "code"):
-            raise
-        text = error.read().decode()
-        return error.code, json.loads(text) if text.startswith("{") else {"error": text}
+class HubWithAccounts(Hub):
+    """`names` are those of the accounts beside the grader's; `home` holds the machine's folders."""
+
+    def __init__(self, home: Path, *names: str) -> None:
+        self.machine = Machine(home, GRADER, *names)
+        (everybodys,) = documented("/etc/jupyter/nbgrader_config.py")
+        (home / "etc/jupyter").mkdir(exist_ok=True)
+        (home / "etc/jupyter/nbgrader_config.py").write_text(everybodys)
+        for name in names:
+            write_settings(self.machine.home(name) / ".jupyter")
+            self.machine.give(name, self.machine.home(name))
+        write_course(home / "srv/attention-lab", 'c.Exchange.root = "/srv/nbgrader/exchange"\n')
+        self.machine.give(GRADER, home / "srv/attention-lab")
+        self.exchange = home / EXCHANGE / "attention-lab"
+        (home / EXCHANGE).mkdir(parents=True)
+        (home / EXCHANGE).chmod(0o777)
+        super().__init__(home, home / "srv/attention-lab")
+
+    def configuration(self) -> str:
+        """The page's blocks as they are there, but for addresses and passwords."""
+        self.write_secret(self.home / "srv/tutor-token")
+        lines = "\n".join(documented("jupyterhub_config.py"))
+        return self.at_free_ports(lines) + OF_THE_TEST.format(**self.own)
+
+    def command(self, *words: str) -> list[str]:
+        return self.machine.command(*words)
+
+    def home_of(self, name: str) -> Path:
+        return self.machine.home(name)
+
+    def own_token_of(self, name: str) -> str:
+        """A token with which someone may do whatever they may do at all."""
+        return str(self._post(f"/hub/api/users/{quote(name)}/tokens", {})["token"])
+
+    def status_of(self, path: str, token: str) -> int:
+        """What a program is answered that asks with someone's token."""
+        request = Request(f"{self.site}{path}", headers={"Authorization": f"token {token}"})
+        try:
+            with urlopen(request, timeout=60) as response:
+                return int(response.status)
+        except HTTPError as error:
+            return error.code
+
+    def _left(self) -> list[psutil.Process]:
+        return self.machine.running(*self.machine.numbers)
+
+
+def log_in(page: Page, hub: Hub, name: str) -> None:
+    """Log in at the hub, and wait for a JupyterLab."""
+    page.goto(f"{hub.site}/hub/login")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill("anything")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/user/**/lab**", timeout=120_000)
+
+
+class OnTheHub:
+    """Someone who is logged in at the hub in a browser of their own."""
+
+    def __init__(self, hub: Hub, page: Page, name: str) -> None:
+        self.hub, self.page, self.name = hub, page, name
+        self.folder = hub.home_of(name)
+        log_in(page, hub, name)
+
+    def url(self, path: str) -> str:
+        return f"{self.hub.site}/user/{quote(self.name)}/{path}"

@@ -4,19 +4,16 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hub import ROOT, Hub
-from lesson_page import LessonPage, answers_of, write_answers
+from course_copies import ROOT
+from hub import Hub, OnTheHub, log_in
+from pages import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
 from nbjudge.course.course import open_course
-from nbjudge.kernel import protocol
-from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.messages import CallRequest, CheckResult
 
 pytestmark = [
@@ -27,7 +24,6 @@ pytestmark = [
 ]
 DOT = "01_dot_product"
 LEARNERS = 30
-_answers = threading.Lock()  # kernels have a process each; the scripted learners share one module
 
 
 @pytest.fixture(scope="module")
@@ -61,35 +57,15 @@ def scripted(number, exercise):
     }[number % 5]
 
 
-def check(hub, learner, exercise, answer, code):
-    """A check, as a learner's kernel does it."""
-    _, reply = hub.ask(learner, "check", {"exercise": exercise, "folder": DOT, "code": code})
-    while isinstance(reply, CallRequest):
-        with _answers:
-            setattr(sys.modules["__main__"], exercise, answer)
-            result = respond(protocol.program(), reply.text.decode(), vars(sys.modules["__main__"]))
-        answered = {"conversation": reply.conversation, "text": result, "folder": DOT}
-        _, reply = hub.ask(learner, "answer", answered)
-    return reply
-
-
 def wait_for_the_tutor(hub):
     """Until the hub has started the service again."""
     deadline = time.monotonic() + 60
-    while hub.ask("ada", "check", {"exercise": "score", "folder": DOT})[0] != 200:
+    while hub.post("ada", "check", {"exercise": "score", "folder": DOT})[0] != 200:
         assert time.monotonic() < deadline, hub.log.read_text()
         time.sleep(0.2)
 
 
-def login(page, hub, name):
-    page.goto(f"{hub.address}/hub/login")
-    page.get_by_label("Username").fill(name)
-    page.get_by_label("Password").fill("anything")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**/user/{name}/**")
-
-
-def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, picture, readme_picture):
+def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, readme_picture):
     exercises = [
         open_course(ROOT).assignments["dot_product"].exercises[name] for name in ("score", "softmax")
     ]
@@ -101,7 +77,7 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
         name, replies = learners[number], []
         for exercise in exercises:
             for place, answer in enumerate(scripted(number, exercise)):
-                replies.append(check(hub, name, exercise.name, answer, f"{name} {place}"))
+                replies.append(hub.check(name, exercise.name, answer, DOT, f"{name} {place}"))
         return replies
 
     with ThreadPoolExecutor(8) as pool:
@@ -125,8 +101,8 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
         assert {each["name"]: each["learners"] for each in board[name]["mistakes"]} == mistakes[name]
     assert "learner-" not in str(board)
 
-    login(page, hub, "prof")
-    page.goto(f"{hub.address}/services/tutor/board")
+    log_in(page, hub, "prof")
+    page.goto(f"{hub.site}/services/tutor/board")
     expect(page.get_by_role("img", name=f"{sent['softmax']['done']} done")).to_have_count(2)
     first = page.locator("details").first
     opened = first.get_attribute("data-key")
@@ -134,13 +110,12 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
     expect(first.locator("p.sentence")).to_be_visible()
     readme_picture(page, "board", clip={"x": 0, "y": 0, "width": 1340, "height": 730})
     # A change comes by itself, and what was opened stays open.
-    check(hub, "learner-02", "score", scripted(0, exercises[0])[0], "fixed")
+    hub.check("learner-02", "score", scripted(0, exercises[0])[0], DOT, "fixed")
     expect(page.get_by_role("img", name=f"{sent['score']['done'] + 1} done")).to_be_visible()
     expect(page.locator(f"details[data-key='{opened}']")).to_have_attribute("open", "")
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    picture(page, "board-phone-dark")
 
 
 def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
@@ -149,23 +124,9 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
     wrong = "def score(query, key):\n    return key @ query + 1"
     write_answers(folder / "dot_product.ipynb", {**answers, "score": wrong})
     hub.give("zoë o'neil", ROOT / "release/00_start_here")
-    page.goto(f"{hub.address}/hub/login")
-    page.get_by_label("Username").fill("zoë o'neil")
-    page.get_by_label("Password").fill("anything")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/user/**", timeout=120_000)
-
-    class OnTheHub:
-        folder = hub.home / "homes/zoë o'neil"
-
-        def url(self, path):
-            return f"{page.url.split('/lab')[0]}/{path}"
-
-    lesson = LessonPage(page, OnTheHub(), f"{DOT}/dot_product.ipynb")
+    lesson = LessonPage(page, OnTheHub(hub, page, "zoë o'neil"), f"{DOT}/dot_product.ipynb")
     for cell_id in ("setup", "score", "check-score"):
-        lesson.show(cell_id).locator(".cm-content").click()
-        page.keyboard.press("Control+Enter")
-        expect(page.locator(".jp-InputPrompt", has_text="*")).to_have_count(0, timeout=120_000)
+        lesson.run_cell(cell_id)
     panel = lesson.show("check-score").locator(".jp-OutputArea")
     expect(panel).to_contain_text("groups of cases agree")
     expect(panel).to_contain_text("without names on a board")
@@ -174,31 +135,31 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
 
 
 def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
-    status, reply = hub.ask("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
-    assert status == 403 and "does not know who is asking" in reply["sentence"]
-    login(page, hub, "mallory")
-    shown = page.goto(f"{hub.address}/services/tutor/board")
+    status, reply = hub.post("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
+    assert status == 403 and "does not know who is asking" in reply.sentence
+    log_in(page, hub, "mallory")
+    shown = page.goto(f"{hub.site}/services/tutor/board")
     assert shown.status == 403 and "for those who teach" in page.content()
 
 
 def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, course):
     prof = hub.token_of("prof")
     exercise = open_course(ROOT).assignments["dot_product"].exercises["project"]
-    check(hub, "ada", "project", exercise.mistakes[0].answer, "first")
+    hub.check("ada", "project", exercise.mistakes[0].answer, DOT, "first")
     before = hub.board(prof)
     running = ["pgrep", "-f", f"tutor-service {course}"]
     (pid,) = subprocess.run(running, capture_output=True, text=True, check=True).stdout.split()
     os.kill(int(pid), signal.SIGKILL)
     wait_for_the_tutor(hub)
     assert hub.board(prof) == before
-    assert check(hub, "ada", "project", exercise.mistakes[0].answer, "again").points < exercise.points
+    assert hub.check("ada", "project", exercise.mistakes[0].answer, DOT, "again").points < exercise.points
 
 
 def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
     """The proxy and the service live on while the hub is started again."""
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:
-        status, reply = hub.ask("late", "check", {"exercise": "score", "folder": DOT})
+        status, reply = hub.post("late", "check", {"exercise": "score", "folder": DOT})
         assert status == 200 and isinstance(reply, CallRequest)
     finally:
         os.kill(hub.process.pid, signal.SIGCONT)

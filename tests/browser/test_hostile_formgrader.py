@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 import nbformat
 import pytest
+from course_copies import source_with_question
 from hostile_prose import HONEST_LINKS, NAME, PROSE, RUN
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from nbgrader.api import Gradebook
 from playwright.sync_api import Page
-from school import Teacher, make_school
+from servers import Teacher, make_school
 from tiny_course import FOLDER, answered, cell_of, hand_in, succeed
 from tiny_course import NAME as LESSON
-from written_question import source_with_question
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(900)]
 HERE = "http://127.0.0.1:"
@@ -65,7 +65,6 @@ def school(tmp_path_factory) -> Iterator[Teacher]:
         course, [f"<img src=x onerror={RUN}>", f"[x](javascript:{RUN})", "![x](http://example.com/x.png)"]
     )
     with Teacher(folder) as teacher:
-        teacher.wait_until_jupyterlab_answers()
         yield teacher
 
 
@@ -172,16 +171,10 @@ def test_names_and_errors_can_be_read(traps):
         assert "From the grader:" in text and words in text, text[:1000]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"manage_submissions/{FOLDER}",
-        f"gradebook/{FOLDER}/{LESSON}",
-        "manage_students",
-        "manage_students/hostile",
-        f"manage_students/hostile/{FOLDER}",
-    ],
-)
+LISTS = [f"manage_submissions/{FOLDER}", f"gradebook/{FOLDER}/{LESSON}", "manage_students"]
+
+
+@pytest.mark.parametrize("path", [*LISTS, "manage_students/hostile", f"manage_students/hostile/{FOLDER}"])
 def test_the_lists_of_the_class_run_nothing(traps, path):
     traps.open(quote(path))
     traps.page.get_by_text("hostile").first.wait_for(state="attached")

@@ -1,20 +1,44 @@
 """A student opens the lessons in JupyterLab, plays, errs, is told, fixes it, and hands it in."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from lesson_page import ROOT, LessonPage, answers_of, press_right
+from course_copies import ROOT
 from nbgrader.api import Gradebook
+from pages import LessonPage, answers_of, press_right
 from playwright.sync_api import Locator, expect
+from tiny_course import succeed
 
 from nbjudge.course.course import Course
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
+
+START = "00_start_here/start_here.ipynb"
+
+
+def test_the_first_page_checks_the_set_up_also_without_a_tutor(start_lab, page, elsewhere):
+    lab = start_lab(ATTENTION_LAB_TUTOR="off")  # as a class may have it
+    page.goto(lab.url(""))
+    expect(page.get_by_role("heading", name="Start here")).to_be_visible()
+
+    lesson = LessonPage(page, lab, START)
+    lesson.run_all()
+    checked = lesson.show("check")
+    expect(checked).to_contain_text("every package in a version that fits")
+    expect(checked).to_contain_text("✓ Widgets are live")
+    expect(checked).not_to_contain_text("✗")
+    for cell_id in ("batch", "sums", "same-word"):
+        expect(lesson.show(cell_id).locator(".jp-RenderedImage img")).to_be_visible()
+
+    shown = lesson.show("progress")
+    expect(shown).to_contain_text("Press Validate in a lesson's toolbar")
+    shown.evaluate("cell => cell.scrollIntoView({block: 'center'})")
+    assert not elsewhere
+
+
+# ---- a student plays, errs, is told, fixes it, and hands it in ----
 
 SCALING = "02_scaling/scaling.ipynb"
 
@@ -25,21 +49,8 @@ def course(tmp_path):
     for name in ("source", "solutions", "checks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    nbgrader(tmp_path, "generate_assignment", "02_scaling")
+    succeed(tmp_path, "generate_assignment", "02_scaling")
     return tmp_path
-
-
-def nbgrader(course: Path, *arguments: str) -> None:
-    # nbgrader calls alembic by its name; it is installed beside the interpreter.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments],
-        cwd=course,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def hand_in(course: Path, student: str, notebook: bytes) -> None:
@@ -78,7 +89,11 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     press_right(page, shown, times=20)
     expect(words).to_contain_text("Sharpening factor 3:")
     expect(image).not_to_have_attribute("src", before)
-    assert largest_weight(words.text_content()) > largest_weight(first_words)
+    before, after = (
+        float(re.search(r"largest weight ([\d.]+)", text).group(1))
+        for text in (first_words, words.text_content())
+    )
+    assert after > before
 
     # The picture that is shown has loaded, and is the new one.
     shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output").last
@@ -93,14 +108,8 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     readme_picture(shown, "slider")
 
 
-def largest_weight(words: str) -> float:
-    return float(re.search(r"largest weight ([\d.]+)", words).group(1))
-
-
 @pytest.mark.timeout(900)
-def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
-    start_lab, page, picture, readme_picture, course
-):
+def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(start_lab, page, readme_picture, course):
     lesson = LessonPage(page, start_lab(), SCALING)
     answers = answers_of(SCALING)
     wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")
@@ -108,7 +117,6 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
 
     lesson.write("scaled_scores", wrong)
     message = lesson.validate()
-    picture(page, "validate-a-mistake")
     assert "width 4, by hand" in message and "got [[2.5, 1.0, 0.5]" in message
     lesson.close_dialog()
     hand_in(course, "mistaken", lesson.path.read_bytes())
@@ -116,38 +124,33 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
     for cell_id, answer in answers.items():
         lesson.write(cell_id, answer)
     message = lesson.validate()
-    picture(page, "validate-success")
     assert "Success" in message
     lesson.close_dialog()
     lesson.save()
     hand_in(course, "fixed", lesson.path.read_bytes())
 
-    nbgrader(course, "autograde", "02_scaling")
+    succeed(course, "autograde", "02_scaling")
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         fixed = gradebook.find_submission("02_scaling", "fixed")
         assert fixed.max_code_score > 0
         assert fixed.code_score == fixed.max_code_score
         assert gradebook.find_submission("02_scaling", "mistaken").code_score < fixed.code_score
 
-    nbgrader(course, "generate_feedback", "02_scaling", "--student=mistaken")
+    succeed(course, "generate_feedback", "02_scaling", "--student=mistaken")
     feedback = open_feedback(page, course / "feedback/mistaken/02_scaling/scaling.html")
     answer = feedback.filter(has_text="def scaled_scores(")
     verdict = feedback.filter(has_text="scaled_scores: 0 of")
     expect(verdict).to_contain_text(message_of("scaled_scores", "divided_by_d_k"))
-    picture(page, "feedback", full_page=True)
     readme_picture(page, "named-mistake", full_page=True, clip=around(answer, verdict))
 
 
 @pytest.mark.parametrize(
     "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.smoke), "JupyterLab Dark"]
 )
-def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, picture, theme):
+def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, theme):
     lesson = LessonPage(page, start_lab(theme), "01_dot_product/dot_product.ipynb")
     lesson.run_all()
     errors = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')
     expect(errors).to_have_count(1)
     expect(errors).to_contain_text("NotImplementedError")
     expect(lesson.cell("test_score").locator(errors)).to_have_count(1)
-    for number, cell_id in enumerate(("setup", "arrows-picture", "test_score")):
-        lesson.show(cell_id)
-        picture(page, f"first-lesson-{theme.split()[-1].lower()}-{number}")

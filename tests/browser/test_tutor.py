@@ -5,21 +5,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lesson_page import LessonPage, answers_of, write_answers
 from nbformat.v4 import new_code_cell, new_notebook
+from pages import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 SCALING = "02_scaling/scaling.ipynb"
 START = "00_start_here/start_here.ipynb"
-
-
-def run_cell(lesson, cell_id: str) -> None:
-    """Run one cell, as Shift-Enter does."""
-    lesson.show(cell_id).locator(".cm-content").click()
-    lesson.page.keyboard.press("Control+Enter")
-    expect(lesson.page.locator(".jp-InputPrompt", has_text="*")).to_have_count(0, timeout=120_000)
 
 
 def press_by_key(lesson, cell_id: str, name: str) -> None:
@@ -31,9 +24,7 @@ def press_by_key(lesson, cell_id: str, name: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, picture, readme_picture):
-    elsewhere = []
-    page.on("request", lambda request: elsewhere.append(request.url))
+def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, elsewhere, readme_picture):
     lab = start_lab()
     answers = answers_of(SCALING)
     wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")
@@ -42,7 +33,7 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, pic
 
     lesson = LessonPage(page, lab, SCALING)
     for cell_id in ("setup", "scaled_scores", "check-scaled-scores"):
-        run_cell(lesson, cell_id)
+        lesson.run_cell(cell_id)
     panel = lesson.show("check-scaled-scores").locator(".jp-OutputArea")
     expect(panel.get_by_label("scaled_scores").first).to_contain_text("groups of cases agree")
     expect(panel).to_contain_text("✗")
@@ -60,12 +51,11 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, pic
 
     lesson.write("scaled_scores", answers["scaled_scores"])
     for cell_id in ("scaled_scores", "check-scaled-scores"):
-        run_cell(lesson, cell_id)
+        lesson.run_cell(cell_id)
     expect(panel).to_contain_text("right in all")
     expect(panel.get_by_role("button")).to_have_text(["A solution"])
     press_by_key(lesson, "check-scaled-scores", "A solution")
     expect(panel).to_contain_text("Way 3")
-    picture(panel, "tutor-solution")
     lesson.save()
 
     start = LessonPage(page, lab, START)
@@ -77,30 +67,28 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, pic
     row.get_by_text("Met in").click()
     expect(row).to_contain_text(re.compile("root|square"))
     expect(shown).to_contain_text("Next: score in 1 · Dot-product attention")
-    picture(page, "start-here-learned")
     shown.get_by_role("button", name="Start afresh").click()
     expect(shown).to_contain_text("Your notebooks stay as they are.")
     shown.get_by_role("button", name="Yes, forget").click()
     expect(row).to_contain_text("0 of 4")
-    assert not [url for url in elsewhere if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
+    assert not elsewhere
 
 
 @pytest.mark.timeout(600)
-def test_the_panel_reads_well_in_the_dark(start_lab, page, picture):
+def test_the_panel_reads_well_in_the_dark(start_lab, page):
     lab = start_lab("JupyterLab Dark")
     write_answers(lab.folder / SCALING, answers_of(SCALING))
     lesson = LessonPage(page, lab, SCALING)
     for cell_id in ("setup", "softmax_jacobian", "check-softmax-jacobian"):
-        run_cell(lesson, cell_id)
+        lesson.run_cell(cell_id)
     panel = lesson.show("check-softmax-jacobian").get_by_label("softmax_jacobian").first
     expect(panel).to_contain_text("right in all")
     light = "element => Number(getComputedStyle(element).color.match(/\\d+/)[0])"
     assert panel.evaluate(light) > 180
-    picture(panel, "tutor-dark")
 
 
 @pytest.mark.timeout(600)
-def test_a_plain_course_has_the_panel_by_two_lines(start_lab, page, picture):
+def test_a_plain_course_has_the_panel_by_two_lines(start_lab, page):
     """A learner of `examples/statistics`, whose notebook imports `check` and calls it."""
     course = Path(__file__).parents[2] / "examples" / "statistics"
     lab = start_lab(NBJUDGE_COURSE=str(course))
@@ -117,11 +105,10 @@ def test_a_plain_course_has_the_panel_by_two_lines(start_lab, page, picture):
     nbformat.write(notebook, lab.folder / "ps1" / "spread.ipynb")
     lesson = LessonPage(page, lab, "ps1/spread.ipynb")
     for cell_id in cells:
-        run_cell(lesson, cell_id)
+        lesson.run_cell(cell_id)
     panel = lesson.show("check").locator(".jp-OutputArea")
     expect(panel.get_by_label("deviation").first).to_contain_text("0 of 2 groups of cases agree")
     press_by_key(lesson, "check", "Which mistake?")
     expect(panel).to_contain_text("divide by n - 1")
     press_by_key(lesson, "check", "Help me")
     expect(panel).to_contain_text("The smallest case found in which it goes wrong")
-    picture(panel, "tutor-of-another-course")

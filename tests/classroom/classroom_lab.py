@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,18 +11,16 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from tornado.netutil import bind_sockets
+from tutor_client import TutorClient
 
 from nbjudge.classroom.board import CheckEvents
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import BoundedServer, application
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
-from nbjudge.kernel import protocol
 from nbjudge.settings import ClassroomSettings
-from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.material import Material, TutoredAssignment
-from nbjudge.tutor.messages import CallRequest, Notice, Reply, decode_reply
-from nbjudge.tutor.signatures import Keys, authorization
+from nbjudge.tutor.signatures import Keys
 
 COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"
@@ -38,7 +34,7 @@ class NamedInHeader:
         return {"name": name, "admin": name.startswith("prof")} if name else None
 
 
-class Classroom:
+class Classroom(TutorClient):
     """The service, and what a kernel and a browser do with it."""
 
     def __init__(self, tutors: ClassTutors) -> None:
@@ -49,15 +45,6 @@ class Classroom:
         assert ready.wait(20)
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
-    def post(self, name: str, action: str, message: dict[str, Any] | bytes) -> tuple[int, Reply]:
-        data = as_sent(message) if isinstance(message, dict) else message
-        header, _ = authorization(name, self.keys.key_of(name), action, data)
-        return self.send(f"/{action}", data, Authorization=header)
-
-    def send(self, path: str, data: bytes | None, **headers: str) -> tuple[int, Reply]:
-        """Status and content of a reply to a request with these headers."""
-        return self._read(Request(f"{self.address}{path}", data, headers))
-
     def get(self, name: str, path: str) -> tuple[int, str, dict[str, str]]:
         request = Request(f"{self.address}{path}", headers={"X-Name": name} if name else {})
         try:
@@ -67,19 +54,6 @@ class Classroom:
             if not hasattr(error, "code"):
                 raise
             return error.code, error.read().decode(), dict(error.headers)
-
-    def check(self, name: str, exercise: str, answer: object, folder: str, code: str = "") -> Reply:
-        """All of a check, as a kernel of this learner's does it."""
-        request = {"exercise": exercise, "folder": folder, "code": code or repr(answer)}
-        _, reply = self.post(name, "check", request)
-        while isinstance(reply, CallRequest):
-            with _answers:
-                setattr(sys.modules["__main__"], exercise, answer)
-                answered = respond(protocol.program(), reply.text.decode(), vars(sys.modules["__main__"]))
-            _, reply = self.post(
-                name, "answer", {"conversation": reply.conversation, "text": answered, "folder": folder}
-            )
-        return reply
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -98,30 +72,6 @@ class Classroom:
         self._loop.run_until_complete(start())
         ready.set()
         self._loop.run_forever()
-
-    def _read(self, request: Request) -> tuple[int, Reply]:
-        try:
-            with urlopen(request, timeout=60) as response:
-                return response.status, decode_reply(response.read())
-        except OSError as error:
-            if not hasattr(error, "code"):
-                raise
-            self.last_headers = dict(error.headers)
-            self.last_body = error.read()
-            try:
-                return error.code, decode_reply(self.last_body)
-            except ValueError:  # not the tutor's reply, but the server's
-                return error.code, Notice(sentence=self.last_body.decode())
-
-
-def as_sent(message: dict[str, Any]) -> bytes:
-    """A request as a kernel sends it, whatever it holds; its text follows below the line."""
-    fields = {name: value for name, value in message.items() if name != "text"}
-    line = json.dumps(fields, ensure_ascii=False)
-    return "\n".join([line, *([message["text"]] if "text" in message else [])]).encode(errors="replace")
-
-
-_answers = threading.Lock()  # kernels have a process each; here they share one module
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Colab's kernel has a shell class of its own, derived from Jupyter's, and starts in an empty folder. `pip` is
 not called where the course is installed already; then the set-up cell is told that it is missing.
 
-Run by `test_colab.py`, and by hand with other versions of packages: see docs/versions.md.
+Run by `test_other_hosts.py`, and by hand with other versions of packages: see docs/versions.md.
 """
 
 import importlib.util

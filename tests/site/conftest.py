@@ -2,11 +2,7 @@
 
 import pytest
 from bs4 import BeautifulSoup
-from fresh_clone import fresh_clone, typed
-from playwright.sync_api import sync_playwright
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = ["gpu", "background-networking", "component-update", "sync"]
+from course_copies import fresh_clone, typed
 
 
 @pytest.fixture(scope="session")
@@ -30,11 +26,7 @@ def pages(site):
 
 
 @pytest.fixture(scope="module")
-def page():
-    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        context = browser.new_context()
-        context.set_default_timeout(120_000)
-        yield context.new_page()
-        browser.close()
+def page(browser):
+    context = browser.new_context()
+    context.set_default_timeout(120_000)
+    return context.new_page()

@@ -1,23 +1,39 @@
 """The pages for the web: whole, without a solution, readable by everybody, and with nothing to fetch."""
 
+from __future__ import annotations
+
+import ast
+import inspect
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
+import typer
+from axe_playwright_python.sync_playwright import Axe
+from lesson_cells import code_of
+from nbgrader.preprocessors import NbGraderPreprocessor
+from rich.console import Console
 
+from attention_lab import cli
+from attention_lab.errors import CourseError
+from attention_lab.maintain.site.build_site import build_site, run_sphinx
 from attention_lab.maintain.site.pages import alt_texts_of
-from attention_lab.maintain.site.static_sliders import places_of
-from nbjudge.course.course import open_course
+from attention_lab.maintain.site.static_sliders import places_of, run_cell
+from nbjudge import authoring
+from nbjudge import cli as nbjudge_cli
+from nbjudge.course.course import Course, open_course
 from nbjudge.course.loading import read_notebook
+from nbjudge.nbgrader_hooks import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = open_course(ROOT).assignments.values()
+pytestmark = [pytest.mark.integration, pytest.mark.lesson]
 SECRETS = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS|MARK SCHEME)\n(.*?)### END \1", flags=re.DOTALL)
 SLIDER = re.compile(r"^\w+_(?:slider|stepper)\(", flags=re.MULTILINE)
 FETCHING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
-pytestmark = [pytest.mark.integration, pytest.mark.lesson]
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
 
@@ -139,3 +155,209 @@ def test_nothing_is_fetched_from_elsewhere(site, pages):
 )
 def test_a_slider_stops_at_its_opening_and_by_doubling_or_evenly_if_it_is_an_angle(span, places):
     assert places_of(*span) == places
+
+
+# ---- what an author is told when a page cannot be made, and what is left alone then ----
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one lesson with one picture, which nothing describes."""
+    picture = nbformat.v4.new_output("display_data", {"image/png": PIXEL})
+    cells = [
+        nbformat.v4.new_markdown_cell("# A lesson\n\nIt takes 20 minutes.", id="title"),
+        nbformat.v4.new_code_cell("plt.show()", id="drawn", outputs=[picture]),
+    ]
+    for folder in ("source", "release", "solution"):
+        (tmp_path / folder / "01_one").mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / folder / "01_one/one.ipynb")
+    return Course(tmp_path)
+
+
+def test_a_picture_without_words_is_refused(course, tmp_path):
+    old = tmp_path / "pages"
+    (old / "_static").mkdir(parents=True)
+    (old / "_static/scrollers.js").touch()
+    with pytest.raises(CourseError, match="'drawn' in 01_one .* add a line `drawn = "):
+        build_site(course, old, Console(quiet=True))
+    assert (old / "_static/scrollers.js").exists()
+    assert not list(tmp_path.glob(".site-*"))
+
+
+def test_a_folder_with_something_else_stays(course, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/thesis.txt").touch()
+    with pytest.raises(CourseError, match="pages holds something else: name another folder"):
+        build_site(course, tmp_path / "pages", Console(quiet=True))
+    assert (tmp_path / "pages/thesis.txt").exists()
+    with pytest.raises(CourseError, match=r"cannot be written to .*thesis\.txt"):
+        build_site(course, tmp_path / "pages/thesis.txt", Console(quiet=True))
+
+
+@pytest.mark.filterwarnings("ignore:'myst_parser")  # uses what Sphinx 11 will not have
+def test_a_fault_in_a_page_is_one_plain_sentence(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "pages/index.md").write_text("# Lessons\n\nBegin with [the first](nowhere.md).\n")
+    with pytest.raises(CourseError) as raised:
+        run_sphinx(tmp_path)
+    message = str(raised.value)
+    assert (
+        message.startswith("Sphinx finds a fault in a page: index.md:3: WARNING: ")
+        and "nowhere.md" in message
+    )
+    assert message.endswith(
+        ". Fix the lesson's source and run `make build`; or, where one is named, the docstring."
+    )
+    assert message.isprintable()
+
+
+def test_only_cells_that_a_slider_needs_are_run():
+    """A cell that does not run is said in a sentence."""
+    codes = [
+        "import math",
+        "numbers = [4, 2]",
+        "raise SystemExit('a training run')",
+        "numbers = [1, 2]\ndef roots(numbers):\n    return [math.sqrt(n) for n in numbers]",
+        "print('not for the page')\nother = 5",
+        "roots(numbers)",
+    ]
+    assert run_cell(codes, 5, "the slider") == pytest.approx([1, 2**0.5])
+    with pytest.raises(CourseError, match="The slider 'x' cannot be drawn: .* ZeroDivisionError"):
+        run_cell(["1 / 0"], 0, "The slider 'x'")
+
+
+# ---- as people meet them: light and dark, on small screens, with a mouse and a keyboard ----
+
+OPEN_FOLDS = "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
+# A fold that opens fades in; axe would measure the contrast of what is half there.
+FADED_IN = "Promise.all(document.getAnimations().map(animation => animation.finished))"
+# What is wider than the screen, though it is in nothing that scrolls.
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# axe looks at every token of code alone, for seconds a page: one of each kind in each kind of box will do.
+ONE_TOKEN_OF_A_KIND = """
+const seen = new Set();
+for (const token of document.querySelectorAll(".highlight span")) {
+  const kind = token.className + " in " + token.closest(".highlight").parentElement.className;
+  if (seen.has(kind)) token.replaceWith(...token.childNodes); else seen.add(kind);
+}
+"""
+REFERENCE = ("index", "lessons", "checks", "attention-lab", "nbjudge", "settings")
+PAGES = ["index.html", "search.html", *(f"reference/{name}.html" for name in REFERENCE)]
+PAGES += [address(lesson) for lesson in LESSONS]
+
+
+@pytest.mark.long
+@pytest.mark.browser
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_in_light_or_dark_and_a_small_screen_scrolls_one_way(page, site, path):
+    requested_urls = []
+    page.on("request", lambda request: requested_urls.append(request.url))
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto((site / path).as_uri())
+    page.evaluate(OPEN_FOLDS)
+    page.evaluate(FADED_IN)
+    assert page.evaluate(TOO_WIDE) == 0
+    page.evaluate(f"() => {{ {ONE_TOKEN_OF_A_KIND} }}")
+    found = Axe().run(page)
+    assert found.violations_count == 0, f"light: {found.generate_report()}"
+    page.emulate_media(color_scheme="dark")
+    found = Axe().run(page, options={"runOnly": ["color-contrast"]})
+    assert found.violations_count == 0, f"dark: {found.generate_report()}"
+    assert [url for url in requested_urls if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.long
+@pytest.mark.browser
+def test_a_static_slider_moves_by_mouse_and_by_keyboard(page, site):
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1300, "height": 1000})
+    page.goto((site / "02_scaling/scaling.html").as_uri())
+    static_slider = page.locator(".stand-in").nth(1)
+    seen = static_slider.locator("figure:visible img")
+    assert seen.count() == 1 and "Key width 64." in seen.get_attribute("alt")
+    static_slider.get_by_label("512", exact=True).check()
+    assert seen.count() == 1 and "Key width 512." in seen.get_attribute("alt")
+    page.keyboard.press("ArrowLeft")
+    assert "Key width 256." in seen.get_attribute("alt")
+    assert seen.evaluate("image => image.complete && image.naturalWidth > 0")
+    page.emulate_media(media="print")
+    assert seen.count() == static_slider.locator("input").count(), "on paper every frame is there"
+
+
+# ---- the reference has every name that people type, and says of each what its code says ----
+
+CHECKS, OF_LESSONS, SETTINGS = (f"reference/{name}.html" for name in ("checks", "lessons", "settings"))
+
+
+def entry(page, name: str) -> str:
+    """What is under a name, without its signature; empty where there is nothing."""
+    term = page.find(id=name)
+    assert term is not None, f"{name} is not on the page"
+    return " ".join(term.find_next_sibling("dd").text.split())
+
+
+@pytest.mark.parametrize("name", authoring.__all__)
+def test_every_name_for_authors_of_checks_is_there(pages, name):
+    """With its docstring, which is no signature that `dataclass` writes."""
+    text, thing = entry(pages[CHECKS], f"nbjudge.authoring.{name}"), getattr(authoring, name)
+    if inspect.isclass(thing) or inspect.isroutine(thing):
+        written = inspect.getdoc(thing)
+        assert written and not written.startswith(f"{name}(")
+        assert text.startswith(re.match(r"\w+", written).group())
+
+
+def test_methods_of_an_exercise_are_there(pages):
+    assert entry(pages[CHECKS], "nbjudge.check")
+    for name, member in vars(authoring.Exercise).items():
+        if inspect.isfunction(member) and not name.startswith("_") and member.__doc__:
+            assert entry(pages[CHECKS], f"nbjudge.authoring.Exercise.{name}")
+
+
+def test_every_name_that_a_lesson_imports_is_there(pages):
+    imported = {
+        f"{node.module}.{alias.name}"
+        for lesson in LESSONS
+        for cell in released(lesson).cells
+        if cell.cell_type == "code"
+        for node in ast.walk(ast.parse(code_of(cell)))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("attention_lab")
+        if not node.module.startswith("attention_lab.lesson_")  # whose code is beside the lesson's page
+        for alias in node.names
+    }
+    assert len(imported) > 15
+    assert [name for name in sorted(imported) if not entry(pages[OF_LESSONS], name)] == []
+
+
+def test_signatures_are_python_and_of_our_own_names(pages):
+    for path in (CHECKS, OF_LESSONS):
+        signatures = [term.text for term in pages[path].select("dt.sig")]
+        assert len(signatures) > 20
+        assert [text for text in signatures if re.search(r"<factory>|ForwardRef|~|\bat 0x", text)] == []
+
+
+def test_every_setting_is_there_with_default_and_help(pages):
+    own = set(RunAndJudge.class_trait_names(config=True)) - set(NbGraderPreprocessor.class_trait_names())
+    page = pages[SETTINGS]
+    assert page.find(id="confval-c.PlatformExporter.columns")
+    for name in own:
+        trait, text = RunAndJudge.class_traits()[name], entry(page, f"confval-c.RunAndJudge.{name}")
+        assert repr(trait.default()) in text and trait.help.split()[0] in text
+
+
+@pytest.mark.parametrize(("program", "app"), [("attention-lab", cli.app), ("nbjudge", nbjudge_cli.app)])
+def test_every_command_is_there_with_its_options(pages, program, app):
+    sections = {
+        section.h2.text.rstrip("¶"): section.text
+        for section in pages[f"reference/{program}.html"].select("section section")
+    }
+    commands = typer.main.get_command(app).commands.values()
+    shown = {f"{program} {command.name}": command for command in commands if not command.hidden}
+    assert sections.keys() == shown.keys()
+    for name, command in shown.items():
+        options = [parameter.opts[0] for parameter in command.params if parameter.opts[0].startswith("--")]
+        assert command.help.split()[0] in sections[name]
+        assert [option for option in options if option not in sections[name]] == []

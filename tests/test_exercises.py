@@ -1,29 +1,182 @@
-"""Answers to the lessons' exercises that are wrong in ways that no mistake names lose points."""
+"""The lessons' exercises: sizes of hidden cases, disguised code, wrong answers that no mistake names."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 import math
+import os
 import random
 import runpy
 import sys
+from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from judged_answers import by_shape, judged, kinds
 
-from attention_lab.authoring import case
+from attention_lab.authoring import Case, MadeInKernel, case
+from attention_lab.authoring.draw import Draw
+from attention_lab.authoring.obfuscation import Obfuscation
 from nbjudge.calls import answers_of
 from nbjudge.course.course import open_course
-from nbjudge.judge.drawn_group import draw_group
+from nbjudge.course.loading import read_notebook
+from nbjudge.judge.drawn_group import draw_group, group_seed
 from nbjudge.judge.group_result import compare_group
+from nbjudge.probe import respond
+from nbjudge.values.packing import pack, unpack
 
 pytestmark = pytest.mark.lesson
 COURSE = open_course(Path(__file__).parents[1])
+
+# ---- sizes of hidden cases: no number copied from a page fits them, nor does one mixed-up axis -----------
+
+SEEDS = range(12 if os.environ.get("EVERY_SEED") else 4)
+# Whole numbers among the arguments that say how much, which or how far: no axis has their length.
+NO_SIZES = {"factor", "offset", "pad_id", "samples", "seed"}
+# Groups that are there for sizes that are equal, small or the default say so.
+DELIBERATE = ("equal", "square", "one ", "two ", "a single ", "as many ", "as long ")
+EXERCISES = [
+    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    for lesson in COURSE.assignments.values()
+    for exercise in lesson.exercises.values()
+]
+
+every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+
+
+@cache
+def numbers_on_the_page(lesson) -> set[int]:
+    cells = read_notebook(lesson.source_path).cells
+    nodes = [n for cell in cells if cell.cell_type == "code" for n in ast.walk(ast.parse(cell.source))]
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and type(node.value) is int}
+
+
+def shapes_of(value: Any) -> Iterator[tuple[int, ...]]:
+    """The shapes of all tensors in an argument, or the argument itself if it is a whole number."""
+    if isinstance(value, torch.Tensor):
+        yield tuple(value.shape)
+    elif type(value) is int:
+        yield (value,)
+    elif isinstance(value, MadeInKernel):
+        for given in value.given.values():
+            yield from shapes_of(given)
+    elif isinstance(value, (list, tuple, dict)):
+        for entry in value.values() if isinstance(value, dict) else value:
+            if type(entry) is not int:  # a word's number or a label is no size
+                yield from shapes_of(entry)
+
+
+def sizes_of(case: Case, answer: Any) -> set[int]:
+    """What a case's axes are long, and what its module or result is to be long; 1 only repeats itself."""
+    called = case.build if case.build is not None else case
+    given = inspect.signature(answer).bind(*called.args, **called.kwargs).arguments
+    arguments = [value for name, value in given.items() if name not in NO_SIZES]
+    inputs = [*case.args, *case.kwargs.values()] if case.build is not None else []
+    return {size for value in (*arguments, *inputs) for shape in shapes_of(value) for size in shape} - {1}
+
+
+def cases_of(exercise, seed: int, deliberate: bool = False):
+    """Each group with its cases, but for those that the judge's code turns into something else first."""
+    for group in exercise.groups:
+        cases = group.cases(exercise.draw(group_seed(seed, exercise.name, group.name)))
+        direct_cases = [case for case in cases if case.through is None]
+        if direct_cases and (deliberate or not any(word in group.name for word in DELIBERATE)):
+            yield group, direct_cases
+
+
+@every_exercise
+def test_no_number_copied_from_the_page_fits_a_whole_group(lesson, exercise):
+    answer = lesson.reference_answer(exercise.name)
+    for seed in SEEDS:
+        for group, cases in cases_of(exercise, seed):
+            found = [sizes_of(case, answer) & numbers_on_the_page(lesson) for case in cases]
+            assert not all(found), f"{group.name}, seed {seed}: {found}"
+
+
+@every_exercise
+def test_two_sizes_of_a_case_are_never_equal_by_chance(lesson, exercise):
+    """A case has as many different sizes on every seed, so that axes mixed up once are always seen."""
+    answer = lesson.reference_answer(exercise.name)
+    counts: dict[tuple[str, int], set[int]] = {}
+    for seed in SEEDS:
+        for group, cases in cases_of(exercise, seed, deliberate=True):
+            for index, each in enumerate(cases):
+                counts.setdefault((group.name, index), set()).add(len(sizes_of(each, answer)))
+    assert not {place: found for place, found in counts.items() if len(found) > 1}
+
+
+def test_heads_come_with_sizes_that_none_of_them_has():
+    draws = [Draw(seed).heads(4) for seed in range(200)]
+    assert {heads for heads, *_ in draws} == set(Draw.head_counts)
+    for heads, head_size, *others in draws:
+        assert len({heads, head_size, heads * head_size, *others}) == 7
+
+
+def test_an_indivisible_width_leaves_some_numbers_over():
+    for seed in range(200):
+        width, heads = Draw(seed).indivisible()
+        assert width > heads and width % heads
+
+
+# ---- disguised functions do what was chosen -------------------------------------------------------
+
+TEMPLATE = """
+def made(x, y=None):
+    <first>
+    <second>
+    return total
+"""
+CHOICES = {
+    "first": (
+        "total = x @ x.mT if y is None else x @ y",
+        "rows = [row * 2.0 for row in x]\ntotal = torch.stack(rows) @ x.mT",
+        "<inner>",
+    ),
+    "inner": ("total = x.sum() - x", "total = x - x.sum()"),
+    "second": ("total = total * total - 3.0", "total /= math.sqrt(2)", "pass"),
+}
+PLAIN = {
+    "first": (
+        lambda x: x @ x.mT,
+        lambda x: torch.stack([row * 2.0 for row in x]) @ x.mT,
+        None,
+    ),
+    "inner": (lambda x: x.sum() - x, lambda x: x - x.sum()),
+    "second": (lambda t: t * t - 3.0, lambda t: t / 2**0.5, lambda t: t),
+}
+X = torch.randn(4, 4, generator=torch.Generator().manual_seed(0))
+WAYS = list(itertools.product(range(3), range(2), range(3)))
+
+
+def function(obfuscation, first, inner, second):
+    source = obfuscation.draw_function({"first": first, "inner": inner, "second": second}, {"w": 1})
+    return respond.make(unpack(pack(source), with_code=True))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_each_way_gives_bit_for_bit_what_it_says(seed):
+    obfuscation = Obfuscation(Draw(seed), TEMPLATE, CHOICES)
+    for first, inner, second in WAYS:
+        begun = PLAIN["inner"][inner] if first == 2 else PLAIN["first"][first]
+        right = PLAIN["second"][second](begun(X))
+        assert torch.equal(function(obfuscation, first, inner, second)(X), right)
+
+
+def test_a_name_that_is_given_is_never_the_name_of_something_else():
+    """`w` comes from outside; a fresh name that hid it would be an error on some seed."""
+    choices = {"way": ("a = x\nb = a\nc = b\nreturn c * w", "d = w\ne = d\nreturn e + x")}
+    for seed in range(60):
+        obfuscation = Obfuscation(Draw(seed), "def made(x):\n    <way>\n", choices)
+        for way in range(2):
+            assert respond.make(obfuscation.draw_function({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way
 
 
 def reference(name):

@@ -1,14 +1,19 @@
-"""Every command of nbjudge's own page works as typed, in its example and in nbgrader's quickstart course."""
+"""Every command of nbjudge's own page works as typed, and the grader works alone in an empty environment."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbgrader.api import Gradebook
 from nbgrader_command import run_program
 from old_course import CHECKS, make_old_course
 
@@ -19,7 +24,7 @@ from nbjudge.course.gradebook import not_generated_reason
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "nbjudge" / "README.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_YET = "does not have the assignment 'ps1' yet: run `nbgrader generate_assignment ps1`, which makes"
@@ -55,7 +60,7 @@ def type_the_page(root: Path) -> None:
 @pytest.mark.timeout(900)
 def test_in_its_own_example(tmp_path):
     root = tmp_path / "statistics"
-    shutil.copytree(ROOT / "examples" / "statistics", root, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns("__pycache__"))
     type_the_page(root)
 
 
@@ -114,3 +119,85 @@ def test_this_courses_own_command_is_named():
     config.CourseDirectory.db_url = "sqlite:////nowhere/gradebook.db"
     reason = not_generated_reason(folders, "01_dot_product", config)
     assert reason is not None and "the assignment '01_dot_product' yet: run `make build`" in reason
+
+
+# ---- the grader by itself: an empty environment, NumPy and no torch; packages come from an index ----
+
+EXAMPLE = ROOT / "examples" / "statistics"
+MOST_MEGABYTES = 40
+BY_N = "def deviation(sample):\n    return np.sqrt(((sample - sample.mean()) ** 2).sum() / len(sample))"
+
+
+class Environment:
+    """A virtual environment of its own, on the PATH of what it runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+
+    def run(self, *words: str | Path, cwd: Path | None = None) -> str:
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))
+        }
+        own["PATH"] = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        program = self.folder / "bin" / str(words[0])
+        run = subprocess.run([program, *words[1:]], cwd=cwd, env=own, capture_output=True, text=True)
+        assert run.returncode == 0, f"{words}: {run.stdout[-3000:]}{run.stderr[-3000:]}"
+        return run.stdout
+
+    def installed(self) -> tuple[set[str], float]:
+        """The packages, and the megabytes of everything."""
+        listed = json.loads(self.run("pip", "list", "--format=json", "--disable-pip-version-check"))
+        files = (file for file in self.folder.rglob("*") if file.is_file() and not file.is_symlink())
+        return {each["name"] for each in listed}, sum(file.stat().st_size for file in files) / 10**6
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> tuple[Environment, float]:
+    """An environment with nbgrader, NumPy and the grader; and how many megabytes the grader brought."""
+    folder = tmp_path_factory.mktemp("alone")
+    environment = Environment(folder / "environment")
+    environment.run("pip", "install", "-q", "nbgrader", "numpy")  # the course's own
+    _, before = environment.installed()
+    # A copy, for to build a package writes beside it.
+    unwanted = shutil.ignore_patterns("*.egg-info")
+    grader = shutil.copytree(ROOT / "nbjudge", folder / "nbjudge", ignore=unwanted)
+    environment.run("pip", "install", "-q", f"{grader}[grading]")
+    return environment, environment.installed()[1] - before
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_it_brings_neither_torch_nor_much_else(alone):
+    environment, megabytes = alone
+    assert not {"torch", "pandas", "matplotlib", "attention-lab"} & environment.installed()[0]
+    assert megabytes <= MOST_MEGABYTES
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_it_grades_a_course_with_checks(alone, tmp_path):
+    """Its checks are tried, a right and a wrong answer are graded, and the report names the mistake."""
+    environment, course = alone[0], tmp_path / "statistics"
+    shutil.copytree(EXAMPLE, course, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    config = (course / "nbgrader_config.py").read_text()
+    environment.run("nbjudge", "init", cwd=course)
+    assert "is left as it is" in environment.run("nbjudge", "init", cwd=course)
+    assert (course / "nbgrader_config.py").read_text().startswith(config)
+    output = environment.run("nbjudge", "try", cwd=course)
+    assert "Right answers get full marks, and each mistake is named." in output
+    environment.run("nbgrader", "generate_assignment", "ps1", cwd=course)
+    source = nbformat.read(course / "source/ps1/spread.ipynb", as_version=4)
+    for student, answers in {"ada": {}, "bob": {"deviation": BY_N}}.items():
+        released = nbformat.read(course / "release/ps1/spread.ipynb", as_version=4)
+        for cell, solved in zip(released.cells, source.cells, strict=True):
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = answers.get(cell.metadata.nbgrader.grade_id, solved.source)
+        (course / "submitted" / student / "ps1").mkdir(parents=True)
+        nbformat.write(released, course / "submitted" / student / "ps1" / "spread.ipynb")
+    environment.run("nbjudge", "grade", "ps1", cwd=course)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        scores = {each.student_id: each.score for each in gradebook.assignment_submissions("ps1")}
+    assert scores == {"ada": 9, "bob": 4}
+    environment.run("nbjudge", "report", "ps1", cwd=course)
+    assert "divide by n - 1" in (course / "reports" / "ps1" / "index.html").read_text()
