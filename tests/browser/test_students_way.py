@@ -95,6 +95,8 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     )
     assert after > before
 
+    lesson.unfold_excursions()
+    lesson.run_cell("width_by_hand")
     # The picture that is shown has loaded, and is the new one.
     shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output").last
     seen = shown.locator("img").screenshot()
