@@ -114,14 +114,14 @@ def test_the_script_trains_and_writes_in_a_folder_of_lessons(lessons):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--lessons", "empty"), "no notebook"),
+        (("--lessons", "nothing/here"), "no notebook"),
         (("--seconds", "0"), "more than 0 seconds"),
         (("--temperature", "-1"), "above 0"),
         (("--start", "Ünder"), "never read 'Ü'"),
     ],
 )
 def test_the_script_says_what_is_wrong_before_the_training(lessons, words, message):
-    (lessons / "empty").mkdir()
+    (lessons / "nothing/here").mkdir(parents=True)
     done = run(*words, folder=lessons)
     assert done.returncode and message in done.stderr and "Traceback" not in done.stderr
     assert "steps" not in done.stdout

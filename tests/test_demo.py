@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 import torch
 from judged_answers import judged
+from lesson_cells import COURSE, LESSONS, every_lesson, release_of
 from rich.console import Console
 
 import attention_lab.maintain.demo.run_demo
@@ -25,12 +26,10 @@ from attention_lab.maintain.demo.run_demo import run_demo
 from attention_lab.maintain.demo.table import table_of
 from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.course.course import Assignment, Course, open_course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course.course import Assignment, Course
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
-ROOT = Path(__file__).parents[1]
-COURSE = open_course(ROOT)
+ROOT = COURSE.root
 LESSON = COURSE.assignments["dot_product"]
 
 
@@ -145,16 +144,9 @@ def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monke
 
 # ---- answers moved from the checks into cells ---------------------------------------------------
 
-LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
-every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 EXERCISES = [
     pytest.param(lesson, name, id=f"{lesson.name}-{name}") for lesson in LESSONS for name in lesson.exercises
 ]
-
-
-@cache
-def release_of(lesson):
-    return read_notebook(ROOT / "release" / lesson.folder / f"{lesson.name}.ipynb")
 
 
 @cache

@@ -2,13 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import torch
+from lesson_cells import COURSE, every_lesson
 
 from nbjudge.calls import caller_of
-from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_groups
@@ -23,12 +22,9 @@ from nbjudge.tutor.smallest import smallest_difference
 from nbjudge.tutor.tutor import Tutor
 from nbjudge.values.kinds import kind_of
 
-COURSE = open_course(Path(__file__).parents[2])
-LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
-
 
 @pytest.mark.lesson
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+@every_lesson
 def test_the_page_runs_and_says_its_shapes(lesson):
     """The page imports what it needs, and a line with a product ends on a comment."""
     page = TutoredAssignment(lesson).one_page
