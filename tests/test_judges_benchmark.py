@@ -284,7 +284,7 @@ def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, se
     [
         (["--judges"], "There is no judge: name one"),
         (["--judges", "nbjudg"], "There are: nbjudge, visible-tests, torch-judge"),
-        (["--judges", "{own_judge}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
+        (["--judges", "{own_judge}", "--exercise", "project"], "No judge knows any of the chosen exercises"),
         (["--judges", "{misspelt}"], "'own judge' has an exercise that no answer has: 'sofmax'"),
         (["--judges", "{own_judge}", "--sample", "0"], "--sample 0 takes no answer"),
         (["--judges", "{own_judge}", "{own_judge}"], "Two judges have the same name"),

@@ -36,14 +36,14 @@ def test_what_they_miss_is_said(tmp_path):
     course = open_course(tmp_path / "course")
     source = course.folders.source / "01_dot_product" / "dot_product.ipynb"
     notebook = nbformat.read(source, as_version=4)
-    (cell,) = (cell for cell in notebook.cells if cell.id == "test_score")
+    (cell,) = (cell for cell in notebook.cells if cell.id == "test_attention_scores")
     hidden = HIDDEN.search(cell.source).group(0)
-    cell.source = f"weights = score(torch.ones(2), torch.ones(3, 2))\n{hidden}"
+    cell.source = f"weights = attention_scores(torch.ones(2, 2), torch.ones(3, 2))\n{hidden}"
     nbformat.write(notebook, source)
     (lesson,) = open_course(tmp_path / "course").choose("01_dot_product")
-    score = visible_tests(lesson)[0]
-    message = " ".join(problems(score))
-    assert "The visible tests of `score` catch" in message and "leaves weights behind" in message
+    (tried,) = (test for test in visible_tests(lesson) if test.exercise == "attention_scores")
+    message = " ".join(problems(tried))
+    assert "The visible tests of `attention_scores` catch" in message and "leaves weights behind" in message
 
 
 @every_lesson

@@ -60,14 +60,14 @@ def scripted(number, exercise):
 def wait_for_the_tutor(hub):
     """Until the hub has started the service again."""
     deadline = time.monotonic() + 60
-    while hub.post("ada", "check", {"exercise": "score", "folder": DOT})[0] != 200:
+    while hub.post("ada", "check", {"exercise": "attention_scores", "folder": DOT})[0] != 200:
         assert time.monotonic() < deadline, hub.log.read_text()
         time.sleep(0.2)
 
 
 def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, readme_picture):
     exercises = [
-        open_course(ROOT).assignments["dot_product"].exercises[name] for name in ("score", "softmax")
+        open_course(ROOT).assignments["dot_product"].exercises[name] for name in ("attention_scores", "softmax")
     ]
     learners = [f"learner-{number:02}" for number in range(LEARNERS)]
     sent = {exercise.name: {"done": 0, "stuck": 0, "begun": 0} for exercise in exercises}
@@ -110,8 +110,8 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
     expect(first.locator("p.sentence")).to_be_visible()
     readme_picture(page, "board", clip={"x": 0, "y": 0, "width": 1340, "height": 730})
     # A change comes by itself, and what was opened stays open.
-    hub.check("learner-02", "score", scripted(0, exercises[0])[0], DOT, "fixed")
-    expect(page.get_by_role("img", name=f"{sent['score']['done'] + 1} done")).to_be_visible()
+    hub.check("learner-02", "attention_scores", scripted(0, exercises[0])[0], DOT, "fixed")
+    expect(page.get_by_role("img", name=f"{sent['attention_scores']['done'] + 1} done")).to_be_visible()
     expect(page.locator(f"details[data-key='{opened}']")).to_have_attribute("open", "")
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 400, "height": 800})
@@ -121,21 +121,21 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
 def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
     answers = answers_of(f"{DOT}/dot_product.ipynb")
     folder = hub.give("zoë o'neil", ROOT / "release" / DOT)
-    wrong = "def score(query, key):\n    return key @ query + 1"
-    write_answers(folder / "dot_product.ipynb", {**answers, "score": wrong})
+    wrong = "def attention_scores(query, key):\n    return query @ key.mT + 1"
+    write_answers(folder / "dot_product.ipynb", {**answers, "attention_scores": wrong})
     hub.give("zoë o'neil", ROOT / "release/00_start_here")
     lesson = LessonPage(page, OnTheHub(hub, page, "zoë o'neil"), f"{DOT}/dot_product.ipynb")
-    for cell_id in ("setup", "score", "check-score"):
+    for cell_id in ("setup", "attention_scores", "check-attention-scores"):
         lesson.run_cell(cell_id)
-    panel = lesson.show("check-score").locator(".jp-OutputArea")
+    panel = lesson.show("check-attention-scores").locator(".jp-OutputArea")
     expect(panel).to_contain_text("groups of cases agree")
     expect(panel).to_contain_text("without names on a board")
     board = {row["exercise"]: row for row in hub.board(hub.token_of("prof"))}
-    assert board["score"]["begun"] >= 1
+    assert board["attention_scores"]["begun"] >= 1
 
 
 def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
-    status, reply = hub.post("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
+    status, reply = hub.post("mallory", "check", {"exercise": "attention_scores", "folder": DOT}, hub.keys.key_of("ada"))
     assert status == 403 and "does not know who is asking" in reply.sentence
     log_in(page, hub, "mallory")
     shown = page.goto(f"{hub.site}/services/tutor/board")
@@ -159,7 +159,7 @@ def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
     """The proxy and the service live on while the hub is started again."""
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:
-        status, reply = hub.post("late", "check", {"exercise": "score", "folder": DOT})
+        status, reply = hub.post("late", "check", {"exercise": "attention_scores", "folder": DOT})
         assert status == 200 and isinstance(reply, CallRequest)
     finally:
         os.kill(hub.process.pid, signal.SIGCONT)

@@ -155,4 +155,4 @@ def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(sta
     errors = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')
     expect(errors).to_have_count(1)
     expect(errors).to_contain_text("NotImplementedError")
-    expect(lesson.cell("test_score").locator(errors)).to_have_count(1)
+    expect(lesson.cell("test_attention_scores").locator(errors)).to_have_count(1)

@@ -116,7 +116,7 @@ def test_one_page_is_for_checked_answers(classroom):
 def test_a_stricter_level_holds_for_every_request(classroom):
     """After a check at `full`, the level `examples` shows no case, hint, mistake, solution or page."""
     classroom.check("ada", "softmax", WRONG.answer, DOT)
-    _, begun = classroom.post("ada", "check", {"exercise": "score", "folder": DOT})
+    _, begun = classroom.post("ada", "check", {"exercise": "attention_scores", "folder": DOT})
     requests = [
         *(("help", asks(step, tries=9)) for step in ("help", "mistake", "solution")),
         ("help", asks("help", tries=9, given=1)),
@@ -142,9 +142,9 @@ def test_the_board_is_computed_once_for_all_pages_until_something_changes(classr
     monkeypatch.setattr(request_handler, "BOARD_SECONDS", 1000)
     for _ in range(5):
         assert on_the_board(classroom) == {}
-    classroom.check("ada", "score", right("score"), DOT)
+    classroom.check("ada", "attention_scores", right("attention_scores"), DOT)
     for _ in range(5):
-        assert on_the_board(classroom)["score"]["done"] == 1
+        assert on_the_board(classroom)["attention_scores"]["done"] == 1
     assert len(computed) == 2 and all(name.startswith("board") for name in computed)
 
 
@@ -205,24 +205,24 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
     with ThreadPoolExecutor() as learners, urlopen(request, timeout=20) as events:
         assert json.loads(events.readline().removeprefix(b"data: ")) == []
         events.readline()
-        learners.submit(classroom.check, "ada", "score", right("score"), DOT)
+        learners.submit(classroom.check, "ada", "attention_scores", right("attention_scores"), DOT)
         (row,) = json.loads(events.readline().removeprefix(b"data: "))
-    assert (row["exercise"], row["done"]) == ("score", 1)
+    assert (row["exercise"], row["done"]) == ("attention_scores", 1)
 
 
 def test_a_learner_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
     with classroom_of(tmp_path, checks_a_minute=3) as service:
         for _ in range(3):
-            assert service.check("eve", "score", right("score"), DOT).points
-        status, reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
+            assert service.check("eve", "attention_scores", right("attention_scores"), DOT).points
+        status, reply = service.post("eve", "check", {"exercise": "attention_scores", "folder": DOT})
         assert status == 429 and "3 times in the last minute" in reply.sentence
         assert "Run this cell again in" in reply.sentence
-        assert service.check("ada", "score", right("score"), DOT).points
+        assert service.check("ada", "attention_scores", right("attention_scores"), DOT).points
 
 
 def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
     with classroom_of(tmp_path, largest_megabytes=1) as service:
-        _, check_reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
+        _, check_reply = service.post("eve", "check", {"exercise": "attention_scores", "folder": DOT})
         large = {"conversation": check_reply.conversation, "text": "x" * 2**20}
         status, reply = service.post("eve", "answer", large)
         assert status == 413 and "larger than the 1 MB" in reply.sentence
@@ -231,8 +231,8 @@ def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
 @pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
 def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
     with classroom_of(tmp_path, names=True) as service:
-        service.tutors.reply(name, CheckRequest(exercise="score", folder=DOT))
-        service.tutors.check_events.add(CheckEvent(1e12, name, DOT, "score", "c", False, "m", "t"))
+        service.tutors.reply(name, CheckRequest(exercise="attention_scores", folder=DOT))
+        service.tutors.check_events.add(CheckEvent(1e12, name, DOT, "attention_scores", "c", False, "m", "t"))
     reopened = CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
     assert [event.learner for event in reopened.all] == [name]
 
@@ -254,7 +254,7 @@ def test_what_is_old_is_forgotten_and_off_keeps_nothing(tmp_path):
     now = 1_000_000.0
     check_events = CheckEvents(file, 2, clock=lambda: now)
     for age in (3, 1):
-        check_events.add(CheckEvent(now - age * 86_400, "ada", DOT, "score", "", True))
+        check_events.add(CheckEvent(now - age * 86_400, "ada", DOT, "attention_scores", "", True))
     file.write_text(file.read_text() + '{"time": 1, "learner"')  # the disk was full
     assert len(CheckEvents(file, 2, clock=lambda: now).all) == 1
     assert len(file.read_text().splitlines()) == 1

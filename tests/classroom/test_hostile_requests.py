@@ -58,7 +58,7 @@ class Raw:
 
 def is_answered(service, name):
     """Whether a check of this learner's is begun."""
-    status, reply = service.post(name, "check", {"exercise": "score", "folder": DOT})
+    status, reply = service.post(name, "check", {"exercise": "attention_scores", "folder": DOT})
     return status == 200 and isinstance(reply, CallRequest)
 
 
@@ -155,10 +155,10 @@ def test_a_fault_of_the_tutors_own_counts_as_a_check(tmp_path, monkeypatch, capl
 
 
 def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
-    body = b'{"exercise": "score", "folder": "01_dot_product"}'
+    body = b'{"exercise": "attention_scores", "folder": "01_dot_product"}'
     assert classroom.post("ida", "check", body + b"\n" + bytes(MB))[0] == 400
     for long in ({"exercise": "x" * 60_000}, {"folder": "y" * 1000}, {"code": "z" * 1000}):
-        status, reply = classroom.post("ida", "check", {"exercise": "score", "folder": DOT} | long)
+        status, reply = classroom.post("ida", "check", {"exercise": "attention_scores", "folder": DOT} | long)
         assert status == 400 and len(reply.sentence) < 2_000
     assert "ida" not in classroom.tutors._tutors
     assert classroom.post("ida", "check", body)[0] == 200
@@ -289,12 +289,12 @@ def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_l
 
 @pytest.mark.parametrize("code", ["abc", "\ud800"])
 def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
-    def score(*args):
+    def attention_scores(*args):
         raise ValueError(f"{code}!")
 
     with classroom_of(tmp_path) as service:
         for learner in ("eve", "ada"):
-            reply = service.check(learner, "score", score, DOT, code=code)
+            reply = service.check(learner, "attention_scores", attention_scores, DOT, code=code)
             assert reply.points < reply.max_points
         for table in ("table.json", "table.csv"):
             assert service.get("prof", f"/board/{table}")[0] == 200
@@ -304,7 +304,7 @@ def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
 
 def test_lines_of_the_looks_that_are_none_are_left_out(tmp_path):
     file = tmp_path / "check_events.jsonl"
-    CheckEvents(file, 30).add(CheckEvent(time.time(), "ada", DOT, "score", "c", True))
+    CheckEvents(file, 30).add(CheckEvent(time.time(), "ada", DOT, "attention_scores", "c", True))
     good = file.read_bytes()
     bad = [b"\xff\xfe", b"[]", good.replace(b"true", b"[]"), good.replace(b'"ada"', b"null")]
     bad += [b'{"time": "x"}']
