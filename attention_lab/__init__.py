@@ -3,7 +3,7 @@
 For lessons
     `plots`, `heads`, `training_plots`, `drawings` and `sliders` draw; `measurements` are stored tables;
     `corpus`, `words`, `encoder` and `characters` are data and models; `examples` holds the visible
-    examples; `memory` measures memory; `live_box` shows controls with a text that stays.
+    examples; `memory` measures memory.
 For learners
     `start` is `attention-lab start`, the start page and the progress page; `tutor` begins `check`.
 For authors of checks
@@ -11,7 +11,7 @@ For authors of checks
 For maintainers
     `maintain` builds lessons, the bundle, the demo and the site.
 For all of these
-    `cli` is the command, `errors` its error class, and `students` lists the modules that students have.
+    `cli` is the command, and `students` lists the modules that students have.
 
 `lessons` and `course` are filled when a wheel is built. The grader is a package of its own, nbjudge.
 """

@@ -12,8 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from attention_lab.errors import CourseError
-from nbjudge.errors import without_grading
+from nbjudge.errors import CourseError, without_grading
 
 if TYPE_CHECKING:
     from nbjudge.course.course import Assignment, Course

@@ -13,7 +13,6 @@ LESSON_MODULES = (
     "examples",
     "heads",
     *sorted(folder.name for folder in Path(__file__).parent.glob("lesson_[0-9]*")),
-    "live_box",
     "measurements",
     "memory",
     "plots",
@@ -23,7 +22,7 @@ LESSON_MODULES = (
     "words",
 )
 # `attention-lab start`, the model of the last page (which no grading runs), and what they take.
-START_MODULES = ("__init__", "characters", "cli", "errors", "start", "students")
+START_MODULES = ("__init__", "characters", "cli", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
 # By their full names, for `c.RunAndJudge.exposed_modules` in nbgrader_config.py.
 EXPOSED_MODULES = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

@@ -12,9 +12,9 @@ from nbgrader.api import Gradebook, get_alembic_version
 from sqlalchemy import text
 
 from attention_lab import cli
-from attention_lab.errors import CourseError
 from attention_lab.maintain.build import build_lesson, canonical, is_registered, register, stale
 from nbjudge.course.course import Course
+from nbjudge.errors import CourseError
 
 pytestmark = pytest.mark.integration
 

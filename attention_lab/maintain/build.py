@@ -22,13 +22,13 @@ from sqlalchemy import create_engine, inspect
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.hosts import repository, update_install_lines
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import UNREADABLE, gradebook_url, sqlite_file
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 from nbjudge.submission.files import CACHE_FOLDERS
 
 ERROR_LINE = re.compile(r"^\s*[\w.]*(?:Error|Exception): (.*\w)", re.MULTILINE)  # the last of a traceback

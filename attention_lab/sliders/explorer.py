@@ -20,7 +20,7 @@ from matplotlib.image import imsave
 from traitlets import Unicode
 
 from attention_lab import plots
-from attention_lab.live_box import LiveBox
+from nbjudge.tutor import LiveBox
 
 # As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
 FIGURE: dict[str, Any] = {"dpi": 144, "layout": "constrained", "facecolor": "white"}

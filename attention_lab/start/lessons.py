@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 
 import attention_lab
-from attention_lab.errors import CourseError
 from attention_lab.start.updates import (
     describe_release,
     read_record,
@@ -16,6 +15,7 @@ from attention_lab.start.updates import (
     update_lesson,
     write_record,
 )
+from nbjudge.errors import CourseError
 
 FIRST_PAGE = "00_start_here/start_here.ipynb"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import ipywidgets as widgets
 
-from attention_lab.live_box import LiveBox
 from attention_lab.start.progress import (
     ExerciseProgress,
     LessonProgress,
@@ -16,7 +15,7 @@ from attention_lab.start.progress import (
     read_progress,
 )
 from attention_lab.tutor import RECORD, has_tutor
-from nbjudge.tutor import LearnerRecord, with_code
+from nbjudge.tutor import LearnerRecord, LiveBox, with_code
 
 SIGNS = {Status.RIGHT: "✓", Status.CHANGED: "?", Status.TRIED: "✗", Status.NEW: "·"}
 LEGEND = " &nbsp; ".join(f"{sign} {status.value}" for status, sign in SIGNS.items())

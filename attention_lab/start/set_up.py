@@ -13,7 +13,7 @@ from pathlib import Path
 import ipywidgets as widgets
 from packaging.requirements import Requirement
 
-from attention_lab.live_box import LiveBox
+from nbjudge.tutor import LiveBox
 
 PACKAGE = "attention-lab"
 # What the course's first random numbers are, to four digits: another torch may draw others.

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 import attention_lab
-from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files, tutor_files
 from attention_lab.maintain.bundle.gate import leaks
 from attention_lab.maintain.bundle.wheel import build_wheels
 from nbjudge.course.course import Course
+from nbjudge.errors import CourseError
 
 README = Path(__file__).with_name("students_readme.md")
 LICENCES = ("LICENSE", "LICENSE-CONTENT")

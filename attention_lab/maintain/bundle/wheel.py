@@ -11,8 +11,8 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import SETTINGS, grader_files, package_files
+from nbjudge.errors import CourseError
 
 FIRST_DATE = "315532800"  # the first second of 1980, before which no zip can go
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.build import register
 from attention_lab.maintain.demo.hand_ins import HandIn
 from nbjudge.course.configuration import CONFIG_FILE
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 from nbjudge.submission.files import CACHE_FOLDERS
 
 FOLDER = "demo"

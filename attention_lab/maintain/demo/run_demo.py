@@ -7,7 +7,6 @@ import time
 from rich.console import Console
 from rich.text import Text
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.demo.class_folder import fresh_course, read_release, submit
 from attention_lab.maintain.demo.grading import grade_class, write_feedback
 from attention_lab.maintain.demo.hand_ins import Writer
@@ -18,6 +17,7 @@ from attention_lab.maintain.demo.table import legend, print_closing, table_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Assignment
+from nbjudge.errors import CourseError
 from nbjudge.sandbox.bubblewrap import refusal
 
 SEED = 42  # the same class every time

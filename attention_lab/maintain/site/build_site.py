@@ -24,12 +24,12 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.hosts import paragraph, repository
 from attention_lab.maintain.site.pages import page_of
 from nbjudge.course.configuration import options_of
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 from nbjudge.settings import SECTIONS
 
 HERE = Path(__file__).parent

@@ -17,12 +17,12 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.hosts import buttons, repository
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
 from attention_lab.maintain.site.static_sliders import run_cell, static_sliders
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 from nbjudge.tutor import STORED
 
 # The lessons' pictures in words, for those who cannot see them, by lesson and cell.

@@ -11,9 +11,9 @@ import re
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from attention_lab.errors import CourseError
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 
 CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
 # The Python tab is empty as yet: `theme/conf.py` puts the cell above into it.

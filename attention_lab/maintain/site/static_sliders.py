@@ -19,8 +19,8 @@ from typing import Any
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 
-from attention_lab.errors import CourseError
 from attention_lab.sliders.explorer import FigureBox
+from nbjudge.errors import CourseError
 from nbjudge.parsing import global_names, reached
 
 AS_MANY_PLACES = 6  # a slider with no more places than these is shown at each
