@@ -10,10 +10,11 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from attention_lab.maintain.build import register
-from attention_lab.maintain.demo.class_folder import read_release, submit
+from attention_lab.maintain.demo.class_folder import submit
 from attention_lab.maintain.demo.hand_ins import HandIn, Writer
 from attention_lab.maintain.demo.material import material_of
 from nbjudge.course.course import Assignment, Course
+from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
 
 ROOT = Path(__file__).parents[1]
@@ -102,7 +103,7 @@ def not_in_full(lesson: Assignment, students: Iterable[str]) -> list[str]:
 
 
 def _writer(lesson: Assignment) -> Writer:
-    return Writer(material_of(lesson, read_release(lesson)), SEED)
+    return Writer(material_of(lesson, read_notebook(lesson.release_path)), SEED)
 
 
 def _names(count: int) -> Iterator[str]:

@@ -164,17 +164,17 @@ def _stamp_if_new(url: str) -> None:
         engine.dispose()
 
 
-def _parts(notebook: NotebookNode) -> list[tuple[str, ...]]:
+def parts_of(notebook: NotebookNode) -> list[tuple[str, ...]]:
     """All of a notebook but its outputs."""
     return [
-        (cell.id, cell.cell_type, cell.source, json.dumps(cell.metadata, sort_keys=True))
+        (cell.get("id"), cell.cell_type, cell.source, json.dumps(cell.metadata, sort_keys=True))
         for cell in notebook.cells
     ]
 
 
 def _differs(lesson: Assignment, path: Path, wanted: NotebookNode) -> bool:
     """Whether the notebook at `path`, or a file given beside it, is not what the source makes."""
-    if not path.exists() or _parts(read_notebook(path)) != _parts(wanted):
+    if not path.exists() or parts_of(read_notebook(path)) != parts_of(wanted):
         return True
     return _given_files(lesson.source_path.parent) != _given_files(path.parent)
 

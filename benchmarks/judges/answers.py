@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from attention_lab.maintain.demo.material import answer_cells
-from attention_lab.maintain.demo.transplant import cell_of
+from attention_lab.maintain.demo.material import answer_cells, cell_of
 from nbjudge.course.course import Assignment, Course, find_course
 from nbjudge.course.loading import read_notebook
 

@@ -1,18 +1,26 @@
-"""The leak gate: whatever is in a zip for students, and must not be, in one sentence each."""
+"""The leak gate: whatever is in a zip for students, and must not be, in one sentence each.
+
+The lines that no student may see before the deadline are read off the source notebooks and the checks. They
+are found by the words that begin and end each kind of region, and not by making a release: a course whose
+configuration takes too little out of its releases is just what the gate is there for.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolutions
+from traitlets.config import Config
 
+from attention_lab.maintain.build import parts_of
 from attention_lab.maintain.bundle.contents import (
     LESSONS,
     NAME,
@@ -21,7 +29,6 @@ from attention_lab.maintain.bundle.contents import (
     package_files,
     tutor_files,
 )
-from attention_lab.maintain.bundle.private import PrivateRegions, private_in, private_lines
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
@@ -151,7 +158,7 @@ def _in_lesson(shown: str, lesson: str, content: bytes, expected: BundleContents
         yield f"{shown} cannot be read as a notebook ({type(error).__name__}): {REBUILD}."
         return
     found = list(_in_notebook(shown, notebook, expected))
-    if not found and _parts(notebook) != _parts(expected.notebooks[lesson]):
+    if not found and parts_of(notebook) != parts_of(expected.notebooks[lesson]):
         found = [f"{shown} is not what its source makes: {REBUILD}."]
     yield from found
 
@@ -173,10 +180,11 @@ def _in_text(where: str, text: str, expected: BundleContents) -> Iterator[str]:
         if any(word in text for word in words):
             yield f"{where} holds {kind}, or the words that mark one ({words[0]}): {REBUILD}."
             return
-    found = private_in(text, expected.private)
-    if found:
-        line, part = found
-        yield f"{where} holds a line of {part} ({line[:60]!r}): take it out of what students get."
+    for line in map(_bare, text.splitlines()):
+        if line in expected.private:
+            part = expected.private[line]
+            yield f"{where} holds a line of {part} ({line[:60]!r}): take it out of what students get."
+            return
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -192,6 +200,72 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(part)
 
 
-def _parts(notebook: NotebookNode) -> list[tuple[Any, ...]]:
-    """All of a notebook but its outputs."""
-    return [(cell.get("id"), cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
+# Shorter ones, such as `return x`, are everywhere and tell nothing.
+SHORTEST = 10  # letters and digits
+SOLUTION, HIDDEN, SCHEME, CHECK = "a solution", "a hidden test", "a mark scheme", "a check"
+
+
+@dataclass(frozen=True)
+class PrivateRegions:
+    """The words that begin and end a region, by what it holds, as the course's configuration has them."""
+
+    words: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, config: Config) -> PrivateRegions:
+        answers, tests = ClearSolutions(config=config), ClearHiddenTests(config=config)
+        scheme = ClearMarkScheme(config=config)
+        return cls(
+            {
+                SOLUTION: (answers.begin_solution_delimeter, answers.end_solution_delimeter),
+                HIDDEN: (tests.begin_test_delimeter, tests.end_test_delimeter),
+                SCHEME: (scheme.begin_mark_scheme_delimeter, scheme.end_mark_scheme_delimeter),
+            }
+        )
+
+    def split(self, source: str) -> Iterator[tuple[str, str]]:
+        """Each line of a cell, after what it is part of: one of the kinds, or "" for everybody."""
+        kind = ""
+        for line in source.splitlines():
+            begins = next((each for each, (begin, _) in self.words.items() if begin in line), "")
+            kind = begins or kind
+            yield kind, line
+            if kind and self.words[kind][1] in line:
+                kind = ""
+
+
+def private_lines(course: Course) -> dict[str, str]:
+    """What must be nowhere in the zip: line (spaces aside), and what it is part of, with its file."""
+    regions = PrivateRegions.of(read_config(course.root))
+    private: dict[str, str] = {}
+    public: set[str] = set()
+    for lesson in course.assignments.values():
+        for cell in read_notebook(lesson.source_path).cells:
+            for kind, line in _kinds(cell, regions):
+                if kind:
+                    private.setdefault(_bare(line), f"{kind} of {lesson.folder}")
+                else:
+                    public.add(_bare(line))
+    for file in sorted(course.folders.checks.rglob("*.py")):
+        for line in file.read_text().splitlines():
+            private.setdefault(_bare(line), f"{CHECK} in {file.relative_to(course.root)}")
+    # Students get the helper package as it is.
+    given = [course.root / name for name in package_files(course.root) if name.endswith(".py")]
+    public |= {_bare(line) for file in given for line in file.read_text().splitlines()}
+    return {
+        line: where
+        for line, where in private.items()
+        if len(re.findall(r"\w", line)) >= SHORTEST and line not in public
+    }
+
+
+def _kinds(cell: NotebookNode, regions: PrivateRegions) -> Iterable[tuple[str, str]]:
+    marks = cell.metadata.get("nbgrader", {})
+    lines = list(regions.split(cell.source))
+    if marks.get("solution") and not any(kind for kind, _ in lines):
+        return [(SOLUTION, line) for _, line in lines]  # a model answer in prose takes the whole cell
+    return lines
+
+
+def _bare(line: str) -> str:
+    return " ".join(line.split())

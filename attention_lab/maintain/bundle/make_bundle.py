@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 import attention_lab
-from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files, tutor_files
+from attention_lab.maintain.bundle.contents import LESSONS, NAME, build_wheels, lesson_files, tutor_files
 from attention_lab.maintain.bundle.gate import leaks
-from attention_lab.maintain.bundle.wheel import build_wheels
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 

@@ -1,8 +1,10 @@
-"""The demo's own course folder, made again each time, and the class's files in it."""
+"""The demo's own course folder, made again each time, and the invented class that hands in there."""
 
 from __future__ import annotations
 
 import copy
+import itertools
+import random
 import shutil
 from pathlib import Path
 
@@ -52,17 +54,12 @@ def fresh_course(lesson: Assignment) -> Assignment:
     return fresh
 
 
-def read_release(lesson: Assignment) -> NotebookNode:
-    """The notebook that students get."""
-    return read_notebook(lesson.release_path)
-
-
 def submit(lesson: Assignment, student: str, hand_in: HandIn) -> None:
     """Write one submission: the release, with the student's answers in it, in the form it was handed in."""
     folder = lesson.course.folders.submitted(student, lesson.folder)
     _copy(lesson.release_path.parent, folder)
     path = folder / f"{lesson.name}.ipynb"
-    notebook = filled_in(read_release(lesson), hand_in)
+    notebook = filled_in(read_notebook(lesson.release_path), hand_in)
     text: str = nbformat.writes(notebook, version=4)
     if hand_in.form == "cut off":
         text = text[: len(text) * 2 // 3]
@@ -89,3 +86,69 @@ def _copy(path: Path, target: Path) -> None:
         shutil.copytree(path, target, ignore=shutil.ignore_patterns(*CACHE_FOLDERS))
     else:
         shutil.copyfile(path, target)
+
+
+# A comma, quotes, accents, brackets, a hyphen, an ampersand, no family name, letters of other scripts.
+DIFFICULT = (
+    "Zoë O'Brien, jr",
+    'Nguyễn "Minh" Anh',
+    "Łucja Żółć-Wiśniewska",
+    "Siobhán Ní Dhálaigh",
+    "José María d'Ávila y Muñoz",
+    "Åse & Bjørn Sæther",
+    "Suharto",
+    "王小明",
+    "Jürgen Groß (ERASMUS)",
+    "Ἑλένη Παππά",
+)
+GIVEN = (
+    "Amara",
+    "Aroha",
+    "Beatriz",
+    "Chidi",
+    "Daniela",
+    "Emre",
+    "Farida",
+    "Giorgos",
+    "Hana",
+    "Ibrahim",
+    "Ji-woo",
+    "Kofi",
+    "Leilani",
+    "Mateo",
+    "Nadia",
+    "Priya",
+    "Rania",
+    "Søren",
+    "Viktor",
+    "Zsófia",
+)
+FAMILY = (
+    "Abebe",
+    "Cohen",
+    "Dubois",
+    "Fernández",
+    "Haddad",
+    "Ivanova",
+    "Kowalczyk",
+    "Lindqvist",
+    "Mbeki",
+    "Novák",
+    "Okafor",
+    "Quispe",
+    "Rossi",
+    "Tanaka",
+    "Watanabe",
+    "Yılmaz",
+)
+
+
+def invented_names(count: int, seed: int) -> list[str]:
+    """`count` different names, the same ones for the same seed; every second is difficult while they last."""
+    ordinary = [f"{given} {family}" for given, family in itertools.product(GIVEN, FAMILY)]
+    if count > len(ordinary):
+        turns = range(2, 2 + count // len(ordinary))
+        ordinary += [f"{name} {number}" for number in turns for name in ordinary]
+    random.Random(seed).shuffle(ordinary)
+    between = itertools.chain.from_iterable(zip(DIFFICULT, ordinary, strict=False))
+    return [*between, *ordinary[len(DIFFICULT) :]][:count]

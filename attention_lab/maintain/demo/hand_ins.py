@@ -10,7 +10,8 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import cycle, islice
+from functools import partial
+from itertools import chain, cycle, islice
 from typing import Literal
 
 import nbformat
@@ -31,6 +32,9 @@ class ExpectedOutcome:
 
     outcome: Literal["full", "none", "mistake"]
     mistake: str = ""
+
+    def __str__(self) -> str:
+        return {"full": "all points", "none": "none"}.get(self.outcome, f"the mistake {self.mistake!r}")
 
 
 FULL, NONE = ExpectedOutcome("full"), ExpectedOutcome("none")
@@ -87,8 +91,7 @@ class Writer:
             self.one_mistake,
             self.partly_done,
         )
-        kinds = islice((*unusual, *islice(cycle(usual), count)), count)
-        return [write() for write in kinds]
+        return [write() for write in islice(chain(unusual, cycle(usual)), count)]
 
     def as_taught(self) -> HandIn:
         answers = {name: material.reference for name, material in self._material.items()}
@@ -121,12 +124,8 @@ class Writer:
         return HandIn("cells moved, deleted", self._right(), self._everything_right, arrange=turn_round)
 
     def own_helpers(self) -> HandIn:
-        helpers = self._right()
+        arrange = partial(insert_helpers, helpers=self._right())
         answers = {name: call_helper(self._material[name].stub, name) for name in self._names}
-
-        def arrange(notebook: NotebookNode) -> None:
-            insert_helpers(notebook, helpers)
-
         return HandIn("helpers of their own", answers, self._everything_right, arrange=arrange)
 
     def exception(self) -> HandIn:

@@ -1,16 +1,27 @@
-"""What an invented class writes with: for each exercise its stub, its right answers and its mistakes."""
+"""What an invented class writes with: for each exercise its stub, its right answers and its mistakes.
+
+A mistake or a right answer of the checks becomes an answer cell under the exercise's name. Its text is moved,
+not rewritten, so that it reads as its author wrote it.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
 
 from nbformat import NotebookNode
 
-from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
+from nbjudge.parsing import global_names, reached, source_of
 
 
 @dataclass(frozen=True)
@@ -99,3 +110,113 @@ def _given_names(release: NotebookNode) -> frozenset[str]:
 
 def _names_in(source: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+HOOKS = {"mistake", "accepted_alternative", "cause"}
+OWN = ("checks", "attention_lab.authoring")  # what comes along as text: students have neither
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A definition, a constant or an import of the checks, and what its names stand for there."""
+
+    name: str
+    text: str
+    defines: str = ""  # the name in the text
+    scope: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+def cell_of(answer: Callable[..., Any], exercise: str, given: frozenset[str]) -> str | None:
+    """Return an answer of the checks as a cell, under the exercise's name and behind its helpers.
+
+    None for an answer without a text of its own, as a loop makes it. `given` holds the names that every
+    answer may rely on: those of the lesson's set-up cell.
+    """
+    plain = inspect.unwrap(answer)
+    try:
+        whole = _definition(plain, exercise, keeps_docstring=True)
+    except (OSError, TypeError):
+        return None
+    if whole.defines != getattr(plain, "__name__", None):
+        return None
+
+    def leads_to(part: _Part) -> Iterator[_Part]:
+        for name in sorted((global_names(part.text)[0] & part.scope.keys()) - given - {part.defines}):
+            yield _part(name, part.scope)
+
+    parts = reached([whole], leads_to)
+    # Two answers may bring helpers of one name from two files: each keeps its own.
+    renamed = {part.name: f"{part.name}_for_{exercise}" for part in parts if part.defines}
+    renamed[exercise] = exercise
+    imports = [part.text for part in parts if not part.defines]
+    others = [
+        _renamed(part.text, renamed | {part.defines: renamed[part.name]}) for part in parts if part.defines
+    ]
+    return "\n\n\n".join([*(["\n".join(sorted(imports))] if imports else []), *others])
+
+
+def _part(name: str, scope: Mapping[str, Any]) -> _Part:
+    value = scope[name]
+    if isinstance(value, ModuleType):
+        return _Part(name, f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}"))
+    plain = inspect.unwrap(value) if callable(value) else value
+    if isinstance(plain, (type, FunctionType)):
+        if _is_own(plain.__module__):
+            return _definition(plain, name)
+        return _Part(name, f"from {plain.__module__} import {plain.__name__} as {name}")
+    for module in [module for key, module in sys.modules.items() if _is_own(key)]:
+        if vars(module).get(name) is value:
+            for statement in ast.parse(inspect.getsource(module)).body:
+                targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+                if name in [getattr(target, "id", None) for target in targets]:
+                    return _Part(name, ast.unparse(statement), name, vars(module))
+    return _Part(name, f"{name} = {value!r}", name)
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith(OWN)
+
+
+def _definition(thing: Any, name: str, keeps_docstring: bool = False) -> _Part:
+    """Take the text of a function or class without decorators of exercises; a helper's docstring goes, too.
+
+    It speaks of the checks and not of an answer.
+    """
+    source = source_of(thing)
+    (node,) = ast.parse(source).body
+    if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        raise OSError
+    left_out: list[ast.expr | ast.stmt] = [hook for hook in node.decorator_list if _is_hook(hook)]
+    if not keeps_docstring and ast.get_docstring(node) is not None:
+        left_out.append(node.body[0])
+    numbers = {line for part in left_out for line in range(part.lineno, (part.end_lineno or 0) + 1)}
+    lines = [line for number, line in enumerate(source.rstrip().splitlines(), 1) if number not in numbers]
+    scope = dict(vars(sys.modules[thing.__module__]))
+    for function in [thing, *vars(thing).values()] if isinstance(thing, type) else [thing]:
+        code = getattr(function, "__code__", None)
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=True) if code else ()
+        scope |= {free: cell.cell_contents for free, cell in cells if free != "__class__"}
+    return _Part(name, "\n".join(lines), node.name, scope)
+
+
+def _is_hook(decorator: ast.expr) -> bool:
+    hook = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(hook, ast.Attribute) and hook.attr in HOOKS
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Replace names, but not in a string, behind a dot or as the keyword of an argument."""
+    lines = text.splitlines()
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.string.strip()]
+    depth, found = 0, []
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
+        is_keyword = depth > 0 and after is not None and after.string == "="
+        is_attribute = before is not None and before.string == "."
+        if token.type == tokenize.NAME and token.string in names and not is_keyword and not is_attribute:
+            found.append(token)
+    for token in reversed(found):
+        (number, start), (_, end) = token.start, token.end
+        line = lines[number - 1]
+        lines[number - 1] = line[:start] + names[token.string] + line[end:]
+    return "\n".join(lines)

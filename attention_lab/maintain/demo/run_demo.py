@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from attention_lab.maintain.demo.class_folder import fresh_course, read_release, submit
-from attention_lab.maintain.demo.grading import grade_class, write_feedback
+from attention_lab.maintain.build import nbgrader_api
+from attention_lab.maintain.demo.class_folder import fresh_course, invented_names, submit
 from attention_lab.maintain.demo.hand_ins import Writer
 from attention_lab.maintain.demo.material import material_of
-from attention_lab.maintain.demo.names import invented_names
-from attention_lab.maintain.demo.outcome import Outcome, outcome_of
-from attention_lab.maintain.demo.table import legend, print_closing, table_of
+from attention_lab.maintain.demo.outcome import Outcome, legend, outcome_of, print_closing, table_of
+from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.coordinator import GradedSubmission
+from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Assignment
+from nbjudge.course.folders import read_folders
+from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.sandbox.bubblewrap import refusal
 
@@ -34,7 +40,7 @@ def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool 
         raise CourseError(f"{reason} Or go on without it: attention-lab demo --no-sandbox.")
     with console.status(f"Inventing {students} students …"):
         lesson = fresh_course(lesson)
-        hand_ins = Writer(material_of(lesson, read_release(lesson)), SEED).hand_ins(students)
+        hand_ins = Writer(material_of(lesson, read_notebook(lesson.release_path)), SEED).hand_ins(students)
         class_list = dict(zip(invented_names(students, SEED), hand_ins, strict=True))
         for student, hand_in in class_list.items():
             submit(lesson, student, hand_in)
@@ -63,3 +69,36 @@ def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool 
     if right < expected or unusable:
         raise CourseError(f"Only {right} of {expected} verdicts are as expected: see the lines in red.")
     console.print(Text(f"✓ {right} of {expected} verdicts are as expected.", style="bold green"))
+
+
+def grade_class(
+    lesson: Assignment,
+    students: Sequence[str],
+    console: Console,
+    take: Callable[[GradedSubmission], None],
+    sandbox: bool = True,
+) -> None:
+    """Grade the students in this order, with a progress bar; `take` gets each who is done."""
+    plan = make_plan(read_folders(lesson.course.root), lesson.folder)
+    in_order = replace(plan, todo={student: plan.todo[student] for student in students})
+    grade_plan(in_order, Options(sandbox=sandbox), console, take)
+
+
+def write_feedback(lesson: Assignment, students: Sequence[str], console: Console) -> dict[str, str]:
+    """`nbgrader generate_feedback` for each student; returns what went wrong, by student."""
+    root = lesson.course.root
+    api = nbgrader_api(lesson.course)
+    columns = (TextColumn("Writing feedback"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    problems = {}
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        open(root / LOG_FILE, "a", encoding="utf-8") as log,
+    ):
+        logging.getLogger("traitlets").propagate = False
+        for student in progress.track(students):
+            result = api.generate_feedback(lesson.folder, student)
+            error = str(result.get("error", "")).strip()
+            print(f"---- feedback for {student}", result.get("log", ""), error, sep="\n", file=log)
+            if not result["success"]:
+                problems[student] = (error.splitlines() or ["nbgrader failed"])[-1]
+    return problems
