@@ -13,9 +13,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from attention_lab.corpus.pairs import Report
-from attention_lab.corpus.splits import Split, split_of
-from attention_lab.corpus.tables import TOPICS
+from attention_lab.corpus.generate import Report, Split, split_of
+from attention_lab.corpus.grammar import TOPICS
 
 NAME = "SetFit/bbc-news"
 COLUMNS = ("text", "label_text")

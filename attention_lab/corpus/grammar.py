@@ -1,18 +1,24 @@
-"""Sentences from templates: slots are filled, articles agree, sentences begin with a capital letter.
+"""Sentences from the word lists and templates in `words/`, one file a topic and two that all share.
 
-A slot is `{place}`: an entry of the word list `place`, which may hold slots itself. `{place.2}` is another
-entry of the same list, and `{3..40}` a whole number in that range. Within one text the same slot is always
-filled alike, so that a report keeps to its people and places. `a/an` becomes whichever article is said
-before the next word.
+A slot of a template is `{place}`: an entry of the word list `place`, which may hold slots itself. `{place.2}`
+is another entry of the same list, and `{3..40}` a whole number in that range. Within one text the same slot
+is always filled alike, so that a report keeps to its people and places. `a/an` becomes whichever article is
+said before the next word.
 """
 
 from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 Words = Mapping[str, Sequence[str]]
+TOPICS = ("tech", "business", "sports", "entertainment", "politics")
 
 SLOT = re.compile(r"\{([^{}]+)\}")
 RANGE = re.compile(r"(\d+)\.\.(\d+)")
@@ -63,3 +69,57 @@ def _with_capital(sentence: str) -> str:
     """The first letter large, also after an opening quotation mark."""
     first = next(index for index, letter in enumerate(sentence) if letter.isalnum())
     return sentence[:first] + sentence[first].upper() + sentence[first + 1 :]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What reports of one topic are made of: templates for `Writer`, and its word lists."""
+
+    actors: list[str]  # who may act; {actor} is one of them
+    openings: list[str]
+    bodies: list[str]
+    words: Words  # the topic's own lists, and those of the other files
+
+
+@dataclass(frozen=True)
+class SharedPhrases:
+    """What every topic uses."""
+
+    openings: list[str]  # only {actor} tells the topic
+    follow_ups: list[str]  # {actor} is the one of the opening
+    neutral: list[str]
+    digests: list[str]  # lead in a sentence about something else
+    words: Words
+
+
+@dataclass(frozen=True)
+class PairTemplates:
+    """Sentences about {A}, who acts, and {B}."""
+
+    frames: list[str]
+    endings: list[str]
+    meetings: list[str]
+    words: Words
+
+
+@cache
+def shared() -> SharedPhrases:
+    return SharedPhrases(**_file("shared"))
+
+
+@cache
+def topic(index: int) -> Topic:
+    """The topic with the position `index` in `TOPICS`."""
+    table = _file(TOPICS[index])
+    words = {**pair_templates().words, **table.pop("words"), "actor": table["actors"]}
+    return Topic(**table, words=words)
+
+
+@cache
+def pair_templates() -> PairTemplates:
+    table = _file("pairs")
+    return PairTemplates(**table | {"words": {**shared().words, **table["words"]}})
+
+
+def _file(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("attention_lab.corpus").joinpath("words", f"{name}.toml").read_text("utf-8"))

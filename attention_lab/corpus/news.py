@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 from attention_lab.corpus.bbc import NAME, DatasetUnavailableError, load_bbc
-from attention_lab.corpus.generate import GeneratedCorpus, generate
-from attention_lab.corpus.pairs import Pair
-from attention_lab.corpus.splits import Split, divide, split_of
-from attention_lab.corpus.tables import TOPICS
+from attention_lab.corpus.generate import GeneratedCorpus, Pair, Split, generate, split_of
+from attention_lab.corpus.grammar import TOPICS
 
 CLASS_NAMES = TOPICS
 SOURCES = ("generated", "bbc")
+Item = TypeVar("Item")
 
 TRAIN_SHARE = 0.7
 # More of the pairs are for training: they are few, and `News.pairs` tests them.
@@ -69,6 +70,13 @@ def _divided(generated: GeneratedCorpus, rng: random.Random) -> list[Split]:
         reports = [report for reports in of_topics for report in reports] + list(chain(*of_pairs))
         splits.append(split_of(rng.sample(reports, len(reports))))
     return splits
+
+
+def divide(items: Sequence[Item], train_share: float, rng: random.Random) -> tuple[list[Item], ...]:
+    """Training, validation and test items, shuffled; the last two get half of the rest each."""
+    shuffled = rng.sample(items, len(items))
+    first, second = round(train_share * len(items)), round((1 + train_share) / 2 * len(items))
+    return shuffled[:first], shuffled[first:second], shuffled[second:]
 
 
 def _mixed(pairs: list[Pair], rng: random.Random) -> list[Pair]:

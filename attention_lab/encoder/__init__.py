@@ -10,12 +10,11 @@ from attention_lab.encoder.experiments import (
     bank_by_block,
     find_heads,
     head_weights,
+    heads_picture,
     measured_heads,
     sentences_within_and_across,
 )
-from attention_lab.encoder.model import Embeddings, Encoder, load_encoder
-from attention_lab.encoder.pictures import heads_picture
-from attention_lab.encoder.reference import reference_blocks, reference_embed
+from attention_lab.encoder.model import Embeddings, Encoder, load_encoder, reference_blocks, reference_embed
 
 __all__ = [
     "SENTENCE",

@@ -1,4 +1,4 @@
-"""What lesson 13 measures inside an encoder: a word's vectors after each block, and its heads' weights.
+"""What lesson 13 measures and draws of an encoder: a word's vectors after each block, its heads' weights.
 
 `blocks` are any modules called as `block(x)`; where heads are looked into, they have lesson 13's attributes
 (`attention` with `query`, `key` and `num_heads`).
@@ -11,10 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 
 from attention_lab.encoder.model import Encoder
+from attention_lab.plots import ACCENT, STYLE, colours
 
 MEASURED = Path(__file__).with_name("measured.npz")
 SENTENCE = "The old bank by the river was closed, so we walked to the other side."
@@ -145,3 +149,29 @@ def _measured(prefix: str) -> dict[str, Any]:
         return {
             name.partition("/")[2]: stored[name] for name in stored.files if name.startswith(f"{prefix}/")
         }
+
+
+@matplotlib.rc_context(STYLE)
+def heads_picture(weights: torch.Tensor, mark: Sequence[tuple[int, int]] = ()) -> Axes:
+    """Draw the weights (layers, H, T, T) of all heads, a row per block, on one colour scale from 0 to 1.
+
+    `mark` frames heads, each a pair (block, head). Queries run down, keys run across. Returns the first Axes.
+    """
+    layers, heads = weights.shape[:2]
+    figure, axes = plt.subplots(
+        layers, heads, figsize=(0.85 * heads + 0.8, 0.9 * layers + 0.5), layout="constrained", squeeze=False
+    )
+    for layer in range(layers):
+        for head in range(heads):
+            ax = axes[layer, head]
+            ax.imshow(weights[layer, head].detach().numpy(), cmap=colours(), vmin=0, vmax=1)
+            ax.set(xticks=[], yticks=[])
+            marked = (layer, head) in mark
+            for spine in ax.spines.values():
+                spine.set(visible=True, color=ACCENT if marked else "#c5ced4", linewidth=3 if marked else 0.6)
+            if layer == 0:
+                ax.set_title(f"{head}", fontsize=9, fontweight="normal", pad=3)
+        axes[layer, 0].set_ylabel(f"block {layer}", fontsize=9)
+    figure.suptitle("head", fontsize=9)
+    first: Axes = axes[0, 0]
+    return first

@@ -1,9 +1,13 @@
-"""`load_encoder`: the weights, tokenizer and embeddings of a sentence encoder of BERT's form."""
+"""`load_encoder`: the weights, tokenizer and embeddings of a sentence encoder of BERT's form.
+
+Its blocks are here made of torch's own layers, to compare a learner's with.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,8 +78,7 @@ def load_encoder(folder: str | Path | None = None) -> Encoder:
     """
     if folder is None:
         package = importlib.util.find_spec(PACKAGE)
-        found = package is not None and package.origin is not None
-        folder = Path(package.origin).parent / "model" if package and package.origin and found else "small"
+        folder = Path(package.origin).parent / "model" if package and package.origin else "small"
     encoder = _small() if folder == "small" else _from_folder(Path(folder))
     print(
         f"{encoder.name}: {encoder.num_layers} layers, {encoder.num_heads} heads of size "
@@ -111,3 +114,72 @@ def _encoder(name: str, weights: dict[str, torch.Tensor], tokenizer: Tokenizer, 
     return Encoder(
         name, weights, tokenizer, Embeddings(weights), len(layers), num_heads, embed_dim, hidden_dim
     )
+
+
+class ReferenceBlock(nn.Module):
+    """torch's own transformer layer, called like a learner's `TransformerBlock`."""
+
+    def __init__(self, layer: nn.TransformerEncoderLayer) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """x: (B, T, E)      mask: bool (B, 1, T), True = may attend      returns: (B, T, E)"""
+        if mask is not None and mask.dim() != 3:
+            raise ValueError(f"the mask must have shape (B, 1, T), not {tuple(mask.shape)}")
+        hidden = None if mask is None else ~mask[:, 0]  # torch's padding mask means the opposite
+        out: torch.Tensor = self.layer(x, src_key_padding_mask=hidden)
+        return out
+
+
+def reference_blocks(encoder: Encoder) -> list[ReferenceBlock]:
+    """All blocks of an encoder as torch's own `nn.TransformerEncoderLayer`, in evaluation mode."""
+    return [_block(encoder, layer) for layer in range(encoder.num_layers)]
+
+
+def _block(encoder: Encoder, layer: int) -> ReferenceBlock:
+    block = nn.TransformerEncoderLayer(
+        encoder.embed_dim,
+        encoder.num_heads,
+        encoder.hidden_dim,
+        dropout=0.0,
+        activation="gelu",
+        layer_norm_eps=1e-12,
+        batch_first=True,
+    )
+    state = {}
+    for kind in ("weight", "bias"):
+
+        def entry(name: str, kind: str = kind) -> torch.Tensor:
+            return encoder.weights[f"encoder.layer.{layer}.{name}.{kind}"]
+
+        projections = [entry(f"attention.self.{name}") for name in ("query", "key", "value")]
+        state[f"self_attn.in_proj_{kind}"] = torch.cat(projections)
+        state[f"self_attn.out_proj.{kind}"] = entry("attention.output.dense")
+        state[f"norm1.{kind}"] = entry("attention.output.LayerNorm")
+        state[f"linear1.{kind}"] = entry("intermediate.dense")
+        state[f"linear2.{kind}"] = entry("output.dense")
+        state[f"norm2.{kind}"] = entry("output.LayerNorm")
+    block.load_state_dict(state)
+    return ReferenceBlock(block).eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def reference_embed(
+    texts: list[str], encoder: Encoder, blocks: Sequence[nn.Module] | None = None
+) -> torch.Tensor:
+    """A vector of length 1 for each text, (B, E), one text at a time and so without any padding."""
+    blocks = reference_blocks(encoder) if blocks is None else blocks
+    rows = []
+    for text in texts:
+        x = encoder.embeddings(torch.tensor([_ids(encoder, text)]))
+        for block in blocks:
+            x = block(x)
+        mean = x[0].mean(dim=0)
+        rows.append(mean / mean.norm())
+    return torch.stack(rows)
+
+
+def _ids(encoder: Encoder, text: str) -> list[int]:
+    encoding = encoder.tokenizer.encode(text)
+    return [number for number, seen in zip(encoding.ids, encoding.attention_mask, strict=True) if seen]

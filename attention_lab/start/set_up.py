@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -128,18 +128,15 @@ def widget_line() -> widgets.VBox:
     """
     player = widgets.Play(min=0, max=1, interval=100, layout={"display": "none"})
     line = widgets.HTML(WAITING)
-    _run_once(player, lambda: setattr(line, "value", ALIVE))
-    return LiveBox([line, player])
 
-
-def _run_once(player: widgets.Play, act: Callable[[], None]) -> None:
     def answered(_: object) -> None:
         player.unobserve_all()
         player.playing = False
-        act()
+        line.value = ALIVE
 
     player.observe(answered, names="value")
     _tell_to_play(player, TRIES)
+    return LiveBox([line, player])
 
 
 def _tell_to_play(player: widgets.Play, tries: int) -> None:
