@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from attention_lab.maintain.site.r_cells import r_cells
+from attention_lab.maintain.site.pages import r_cells
 from attention_lab.maintain.site.static_sliders import needed_cells
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook

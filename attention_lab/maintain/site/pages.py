@@ -2,6 +2,10 @@
 
 Text and code are the release's, so no solution, hidden test or mark scheme can be there. Outputs are
 those stored in the solution notebook, and only of cells that are given: never of an answer or a test.
+
+A lesson's cells in R are in the file `NAME.R` beside its checks. A line `# cell: ID` begins what translates
+the cell of that id; what is before the first is for anyone who edits the file. Lines that begin with `#>`
+show what R prints there, as R's own reports write it.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.maintain.hosts import buttons, repository
-from attention_lab.maintain.site.r_cells import r_cells, tabs_of
 from attention_lab.maintain.site.static_sliders import run_cell, static_sliders
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
@@ -48,6 +51,31 @@ DOWNLOADS = (
 )
 
 
+CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
+# The Python tab is empty as yet: `theme/conf.py` puts the cell above into it.
+TABS = """\
+`````{{tab-set}}
+:sync-group: language
+:class: languages
+
+````{{tab-item}} Python
+:sync: python
+
+% The cell above.
+````
+
+````{{tab-item}} R
+:sync: r
+
+{in_r}
+````
+`````
+"""
+ANSWER = (
+    "<details>\n<summary>The answer in R (it gives the Python one away)</summary>\n\n{code}\n\n</details>"
+)
+
+
 @dataclass
 class Page:
     """A lesson's page before Sphinx sees it, and the files that go beside it, by name."""
@@ -66,14 +94,19 @@ def page_of(lesson: Assignment) -> Page:
             f"The release of {lesson.folder} has a cell {missing[0]!r} that its solution has not: "
             "run `make build`."
         )
-    page = Page(new_notebook(metadata=release.metadata), _given_files(lesson))
+    number, _, _ = lesson.folder.partition("_")
+    modules = (lesson.course.root / "attention_lab" / f"lesson_{number}").glob("[!_]*.py")
+    given = {file.name: file.read_bytes() for file in (lesson.release_path, *sorted(modules))}
+    page = Page(new_notebook(metadata=release.metadata), given)
     solved = _SolvedOutputs(lesson, release, solution, page.files)
     alt_texts, in_r = alt_texts_of(lesson.folder), r_cells(lesson)
     for place, cell in enumerate(release.cells):
         shown = copy.deepcopy(cell)
         shown.metadata = NotebookNode(tags=_tags(release.cells, place))
         if cell.cell_type == "code":
-            shown.outputs = [] if _is_the_students(cell) else solved.outputs(cell)
+            marks = cell.metadata.get("nbgrader", {})
+            # An answer, or a test that an answer has to pass, shows nothing.
+            shown.outputs = [] if marks.get("solution") or marks.get("grade") else solved.outputs(cell)
             if any("image/png" in output.get("data", {}) for output in shown.outputs):
                 shown.metadata["mystnb"] = {"image": {"alt": _alt_text(alt_texts, lesson, cell.id)}}
         page.notebook.cells.append(shown)
@@ -81,12 +114,6 @@ def page_of(lesson: Assignment) -> Page:
             page.notebook.cells.append(tabs_of(cell, in_r[cell.id]))
     page.notebook.cells.insert(1, _downloads(lesson, page.files))
     return page
-
-
-def _is_the_students(cell: NotebookNode) -> bool:
-    """Whether the cell is an answer, or a test that an answer has to pass."""
-    marks = cell.metadata.get("nbgrader", {})
-    return bool(marks.get("solution") or marks.get("grade"))
 
 
 def _tags(cells: list[NotebookNode], place: int) -> list[str]:
@@ -116,13 +143,6 @@ def _alt_text(texts: dict[str, str], lesson: Assignment, cell_id: str) -> str:
             f'it: add a line `{cell_id} = "…"` under [{lesson.folder}] in {ALT_TEXTS}.'
         )
     return texts[cell_id]
-
-
-def _given_files(lesson: Assignment) -> dict[str, bytes]:
-    """The released notebook, and the modules of its own that it imports, by name."""
-    number, _, _ = lesson.folder.partition("_")
-    modules = (lesson.course.root / "attention_lab" / f"lesson_{number}").glob("[!_]*.py")
-    return {file.name: file.read_bytes() for file in (lesson.release_path, *sorted(modules))}
 
 
 def _downloads(lesson: Assignment, files: dict[str, bytes]) -> NotebookNode:
@@ -195,3 +215,33 @@ class _SolvedOutputs:
 
 def _html(text: str) -> NotebookNode:
     return new_output("display_data", {"text/html": text})
+
+
+def r_cells(lesson: Assignment) -> dict[str, str]:
+    """R code by the id of the cell that it translates; empty for a lesson without such a file.
+
+    CourseError where a section names a cell that the lesson does not have, or names one twice.
+    """
+    file = lesson.checks_path / f"{lesson.name}.R"
+    if not file.is_file():
+        return {}
+    _, *parts = CELL.split(file.read_text(encoding="utf-8"))
+    names, codes = parts[::2], [code.strip() for code in parts[1::2]]
+    cells = read_notebook(lesson.source_path).cells
+    known = {cell.id for cell in cells if cell.cell_type == "code"}
+    for place, name in enumerate(names):
+        if name not in known:
+            raise CourseError(
+                f"{file.name} translates a cell {name!r}, which {lesson.folder} does not have: "
+                "name the id of a code cell behind `# cell:`."
+            )
+        if name in names[:place]:
+            raise CourseError(f"{file.name} translates the cell {name!r} twice: put both into one section.")
+    return dict(zip(names, codes, strict=True))
+
+
+def tabs_of(cell: NotebookNode, code: str) -> NotebookNode:
+    """What is behind a cell to make tabs of it; R's version of an answer is folded."""
+    block = f"```r\n{code}\n```"
+    is_answer = bool(cell.metadata.get("nbgrader", {}).get("solution"))
+    return new_markdown_cell(TABS.format(in_r=ANSWER.format(code=block) if is_answer else block))
