@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import ipywidgets as widgets
 import matplotlib
@@ -13,22 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, explorer, move_bars
+from attention_lab.sliders.explorer import ARROW, FIGURE, explorer, move_bars
 
-ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
 STEP = 5  # degrees, or hundredths of a share
 LOUDNESS = 6.0  # of the scores of tokens on a circle
 KEPT = 10  # what the heads say is rounded to so many parts of 1
 
 
+@matplotlib.rc_context(plots.STYLE)
 def query_slider(keys: plots.Values, *, names: Sequence[str], length: float = 2.0) -> widgets.VBox:
     """Turn a query of this length among keys `(T, 2)`, and see its scores and their softmax."""
-    slider = widgets.IntSlider(25, -175, 180, STEP, description="the query's direction in degrees")
-    return explorer(*_turning(keys, names, length), slider, exact="type")
-
-
-@matplotlib.rc_context(plots.STYLE)
-def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[Figure, Show]:
     arrows = torch.as_tensor(keys).detach().double()
     if arrows.ndim != 2 or arrows.shape[1] != 2 or len(arrows) != len(names):
         raise ValueError(f"keys must be (T, 2), with a name for each, not {tuple(arrows.shape)}.")
@@ -37,9 +30,9 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
     reach = max(float(arrows.abs().max()), length) + 0.5
     plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="The query among its keys")
     for across, up in arrows.tolist():
-        plane.quiver(0, 0, across, up, color=plots.ACCENT, **ARROW)
+        plane.quiver(0, 0, across, up, color=plots.ACCENT, width=0.008, **ARROW)
     (border,) = plane.plot([0, 0], [0, 0], color="grey", linestyle="--", linewidth=1)
-    query = plane.quiver(0, 0, 1, 0, color="black", **ARROW)
+    query = plane.quiver(0, 0, 1, 0, color="black", width=0.008, **ARROW)
     # Beside their keys and drawn after the query, which may turn over them.
     labels = [
         plane.annotate(
@@ -55,8 +48,7 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
     ]
     plots.weight_bars(torch.zeros(len(arrows)), labels=list(names), ax=bars)
     bars.set_title("softmax of the scores")
-    for artist in (border, query, *labels, *bars.patches, *bars.texts):
-        artist.set_animated(True)
+    moving = (border, query, *labels, *bars.patches, *bars.texts)
 
     def show(angle: float) -> str:
         turned = math.radians(angle)
@@ -72,17 +64,13 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
         top = names[int(weights.argmax())]
         return f"Query at {angle:g}°. Scores: {scores_text}. Most weight to {top}: {weights.max():.2f}."
 
-    return figure, show
-
-
-def question_slider(positions: int = 6) -> widgets.VBox:
-    """Turn the question that tokens on a circle ask: W_q is a rotation, W_k leaves the tokens as they are."""
-    slider = widgets.IntSlider(0, -175, 180, STEP, description="W_q turns by degrees")
-    return explorer(*_questions(positions), slider, exact="type")
+    slider = widgets.IntSlider(25, -175, 180, STEP, description="the query's direction in degrees")
+    return explorer(figure, show, moving, slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _questions(positions: int) -> tuple[Figure, Show]:
+def question_slider(positions: int = 6) -> widgets.VBox:
+    """Turn the question that tokens on a circle ask: W_q is a rotation, W_k leaves the tokens as they are."""
     turns = torch.arange(positions, dtype=torch.float64) * (2 * math.pi / positions)
     tokens = torch.stack([turns.cos(), turns.sin()], dim=-1)  # (T, 2)
     names = [f"position {position}" for position in range(positions)]
@@ -94,13 +82,11 @@ def _questions(positions: int) -> tuple[Figure, Show]:
     circle.scatter(*tokens.T.tolist(), color=plots.ACCENT, s=60)
     for name, (across, up) in zip(names, (1.42 * tokens).tolist(), strict=True):
         circle.text(across, up, name, ha="center", va="center")
-    query_arrow = circle.quiver(0, 0, 1, 0, color="black", **ARROW)
+    query_arrow = circle.quiver(0, 0, 1, 0, color="black", width=0.008, **ARROW)
     plots.attention_heatmap(
         torch.eye(positions), queries=names, keys=names, ax=grid, title="weights", annotate=False
     )
     (cells,) = grid.collections
-    for artist in (query_arrow, cells):
-        artist.set_animated(True)
 
     def show(angle: float) -> str:
         turned = math.radians(angle)
@@ -114,17 +100,13 @@ def _questions(positions: int) -> tuple[Figure, Show]:
         weight = float(weights[1, top])
         return f"W_q turns by {angle:g}°: position 1 looks most at position {top} ({weight:.2f})."
 
-    return figure, show
-
-
-def shares_slider(values: tuple[float, float] = (2.37, -1.14)) -> widgets.VBox:
-    """Move the shares in which two heads mix two values, and separate the two values again."""
-    slider = widgets.IntSlider(75, 50, 100, STEP, description="larger share in per cent")
-    return explorer(*_separation(values), slider, exact="type")
+    slider = widgets.IntSlider(0, -175, 180, STEP, description="W_q turns by degrees")
+    return explorer(figure, show, (query_arrow, cells), slider, exact="type")
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _separation(values: tuple[float, float]) -> tuple[Figure, Show]:
+def shares_slider(values: tuple[float, float] = (2.37, -1.14)) -> widgets.VBox:
+    """Move the shares in which two heads mix two values, and separate the two values again."""
     figure = Figure((9.0, 3.6), **FIGURE)
     mixed, recovered = figure.subplots(1, 2, sharey=True)
     reach = 2.5 * max(map(abs, values))
@@ -140,9 +122,6 @@ def _separation(values: tuple[float, float]) -> tuple[Figure, Show]:
         panels.append((heights, texts))
     for place, value in enumerate(values):
         recovered.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
-    for heights, texts in panels:
-        for artist in (*heights, *texts):
-            artist.set_animated(True)
 
     def show(percent: float) -> str:
         share = percent / 100
@@ -167,4 +146,6 @@ def _separation(values: tuple[float, float]) -> tuple[Figure, Show]:
             f"an error of the heads grows at most {growth:.1f}-fold."
         )
 
-    return figure, show
+    slider = widgets.IntSlider(75, 50, 100, STEP, description="larger share in per cent")
+    moving = [artist for heights, texts in panels for artist in (*heights, *texts)]
+    return explorer(figure, show, moving, slider, exact="type")

@@ -11,18 +11,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, explorer, step_buttons
+from attention_lab.sliders.explorer import FIGURE, explorer, step_buttons
 
 ROWS = ("without a cache", "with a cache")
 INK = "black"
 NEW, KEPT, NOTHING = "new", "kept", ""
-
-
-def cache_stepper(tokens: Sequence[str], *, prompt: int) -> widgets.VBox:
-    """Generate the `tokens` behind the first `prompt` of them one by one, by slider or by buttons."""
-    figure, show = _generation(tokens, prompt)
-    slider = widgets.IntSlider(1, min=1, max=len(tokens) - prompt, description="step")
-    return explorer(figure, show, slider, *step_buttons(slider))
 
 
 def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
@@ -33,7 +26,8 @@ def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
+def cache_stepper(tokens: Sequence[str], *, prompt: int) -> widgets.VBox:
+    """Generate the `tokens` behind the first `prompt` of them one by one, by slider or by buttons."""
     if not 1 <= prompt < len(tokens):
         raise ValueError(f"the prompt takes 1 to {len(tokens) - 1} of the tokens, not {prompt}.")
     figure = Figure((9.0, 3.2), **FIGURE)
@@ -53,8 +47,6 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
             text = ax.text(place + 0.5, bottom + 0.45, "", ha="center", va="center", fontsize=9)
             blocks[row].append((patch, text))
         totals.append(ax.text(len(tokens) + 0.2, bottom + 0.45, "", va="center"))
-    for artist in (*words, *totals, *(part for row in blocks for pair in row for part in pair)):
-        artist.set_animated(True)
 
     def show(value: float) -> str:
         step, sums = int(value), []
@@ -82,4 +74,6 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
             f"without: {seen} computed now. Keys made so far: {sums[1]} with a cache, {sums[0]} without."
         )
 
-    return figure, show
+    slider = widgets.IntSlider(1, min=1, max=len(tokens) - prompt, description="step")
+    moving = (*words, *totals, *(part for row in blocks for pair in row for part in pair))
+    return explorer(figure, show, moving, slider, *step_buttons(slider))

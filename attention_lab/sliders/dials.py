@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import ipywidgets as widgets
 import matplotlib
@@ -12,20 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, explorer
+from attention_lab.sliders.explorer import ARROW, FIGURE, explorer
 
-ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.012}
 FARTHEST = 60  # the last place of the query on the slider
 
 
+@matplotlib.rc_context(plots.STYLE)
 def dials_slider(query: plots.Values, key: plots.Values, *, distance: int) -> widgets.VBox:
     """Move a query `(2,)` and a key `(2,)` through a text, `distance` places apart, a radian a place."""
-    slider = widgets.IntSlider(distance, distance, FARTHEST, description="the query's place")
-    return explorer(*_dials(query, key, distance), slider, exact="type")
-
-
-@matplotlib.rc_context(plots.STYLE)
-def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figure, Show]:
     arrows = [torch.as_tensor(arrow).detach().double() for arrow in (query, key)]
     if any(arrow.shape != (2,) for arrow in arrows):
         shapes = " and ".join(str(tuple(arrow.shape)) for arrow in arrows)
@@ -38,9 +31,7 @@ def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figur
         ax.set_axis_off()
         ax.add_patch(Circle((0, 0), reach / 1.1, fill=False, color="0.7"))
         for colour in {"query": ["black"], "key": [plots.ACCENT]}.get(name, ["black", plots.ACCENT]):
-            hands.append(ax.quiver(0, 0, 1, 0, color=colour, **ARROW))
-    for hand in hands:
-        hand.set_animated(True)
+            hands.append(ax.quiver(0, 0, 1, 0, color=colour, width=0.012, **ARROW))
 
     def show(place: float) -> str:
         turned = [_turned(arrows[0], place), _turned(arrows[1], place - distance)]
@@ -54,7 +45,8 @@ def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figur
             f"Score: {float(turned[0] @ turned[1]):.4f}."
         )
 
-    return figure, show
+    slider = widgets.IntSlider(distance, distance, FARTHEST, description="the query's place")
+    return explorer(figure, show, hands, slider, exact="type")
 
 
 def _turned(arrow: torch.Tensor, place: float) -> torch.Tensor:

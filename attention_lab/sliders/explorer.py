@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
@@ -24,6 +25,9 @@ from nbjudge.tutor import LiveBox
 
 # As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
 FIGURE: dict[str, Any] = {"dpi": 144, "layout": "constrained", "facecolor": "white"}
+
+# Of a quiver: lengths are those of the axes, and no style gives an arrow another edge.
+ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "edgecolor": "none"}
 
 Show = Callable[..., str]  # brings a figure to a value of its slider, and says what it then shows
 
@@ -73,12 +77,19 @@ class FigureBox(LiveBox):
 
 
 def explorer(
-    figure: Figure, show: Show, slider: widgets.Widget, *beside: widgets.Widget, exact: str = ""
+    figure: Figure,
+    show: Show,
+    moving: Iterable[Artist],
+    slider: widgets.Widget,
+    *beside: widgets.Widget,
+    exact: str = "",
 ) -> FigureBox:
-    """A slider, the figure it moves, and the figure in words.
+    """A slider, the figure of which it changes what is `moving`, and the figure in words.
 
     `exact` names a box for a value that is typed in; `beside` are buttons.
     """
+    for artist in moving:
+        artist.set_animated(True)
     if exact:
         slider.readout = False
         kind = widgets.BoundedIntText if isinstance(slider.value, int) else widgets.BoundedFloatText

@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from attention_lab import plots
-from attention_lab.sliders.explorer import FIGURE, Show, explorer, step_buttons
+from attention_lab.sliders.explorer import FIGURE, explorer, step_buttons
 
 WAITING = "0.88"
 
@@ -33,35 +33,9 @@ class MergedRow:
         return MergedRow((self.output * old + float(new @ values)) / total, maximum, total)
 
 
+@matplotlib.rc_context(plots.STYLE)
 def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int) -> widgets.VBox:
     """Merge a row of scores `(T,)` and values `(T,)` block by block, in one order or another."""
-    order: list[int] = []
-    figure, show = _row(scores, values, block_size, order)
-    orders = itertools.cycle(_orders(len(order)))
-    order[:] = next(orders)
-    slider = widgets.IntSlider(0, min=0, max=len(order), description="blocks merged")
-    another = widgets.Button(description="Other order", icon="random", layout={"width": "9em"})
-
-    def begin_again(_: widgets.Button) -> None:
-        order[:] = next(orders)
-        slider.value = slider.max  # so that it moves, whatever its value was
-        slider.value = slider.min
-
-    another.on_click(begin_again)
-    return explorer(figure, show, slider, *step_buttons(slider), another)
-
-
-def _orders(blocks: int) -> list[list[int]]:
-    """In their order, backwards, and every other block first."""
-    every = list(range(blocks))
-    return [every, every[::-1], every[1::2] + every[0::2]]
-
-
-@matplotlib.rc_context(plots.STYLE)
-def _row(
-    scores: plots.Values, values: plots.Values, block_size: int, order: list[int]
-) -> tuple[Figure, Show]:
-    """The figure, and what brings it to a step; `order` is read each time, and filled if empty."""
     rows = [torch.as_tensor(row).detach().double() for row in (scores, values)]
     if any(row.dim() != 1 or row.shape != rows[0].shape for row in rows) or not 1 <= block_size < len(
         rows[0]
@@ -72,12 +46,15 @@ def _row(
             f"with blocks of {block_size}."
         )
     blocks = list(zip(*(row.split(block_size) for row in rows), strict=True))
-    order[:] = order or range(len(blocks))
+    every = list(range(len(blocks)))
+    # In their order, backwards, and every other block first.
+    orders = itertools.cycle([every, every[::-1], every[1::2] + every[0::2]])
+    order = next(orders)
     figure = Figure((9.0, 3.4), **FIGURE)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     left.set(title="scores, in blocks", ylim=(min(0.0, float(rows[0].min())), 1.25 * float(rows[0].max())))
     places = [index + index // block_size for index in range(len(rows[0]))]  # a gap behind each block
-    bars = left.bar(places, rows[0].tolist(), animated=True, edgecolor="black", linewidth=0.8)
+    bars = left.bar(places, rows[0].tolist(), edgecolor="black", linewidth=0.8)
     starts = range(0, len(places), block_size)
     middles = [sum(some := places[first : first + block_size]) / len(some) for first in starts]
     left.set_xticks(places, [f"{value:g}" for value in rows[1].tolist()])
@@ -85,14 +62,12 @@ def _row(
     left.tick_params(axis="x", which="both", length=0)
     left.tick_params(axis="x", which="minor", pad=18)
     left.set_xlabel("under each bar its key's value")
-    line = left.axhline(0.0, color=plots.ACCENT, linestyle="--", animated=True)
+    line = left.axhline(0.0, color=plots.ACCENT, linestyle="--")
     right.set_axis_off()
     names = ("maximum", "total", "output")
     for place, name in enumerate(names):
         right.text(0.1, 0.8 - 0.3 * place, name, fontsize=12)
     numbers = [right.text(0.95, 0.8 - 0.3 * place, "", fontsize=14, ha="right") for place in range(3)]
-    for artist in numbers:
-        artist.set_animated(True)
 
     def show(value: float) -> str:
         step, merged, sentence = int(value), MergedRow(), "No block is merged yet."
@@ -111,7 +86,17 @@ def _row(
         left_over = ", ".join(map(str, order[step:]))
         return sentence + (f" Still to come: {left_over}." if left_over else " That is all of them.")
 
-    return figure, show
+    slider = widgets.IntSlider(0, min=0, max=len(blocks), description="blocks merged")
+    another = widgets.Button(description="Other order", icon="random", layout={"width": "9em"})
+
+    def begin_again(_: widgets.Button) -> None:
+        nonlocal order
+        order = next(orders)
+        slider.value = slider.max  # so that it moves, whatever its value was
+        slider.value = slider.min
+
+    another.on_click(begin_again)
+    return explorer(figure, show, (*bars, line, *numbers), slider, *step_buttons(slider), another)
 
 
 def _in_words(number: int, before: MergedRow, after: MergedRow) -> str:

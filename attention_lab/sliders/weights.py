@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 import matplotlib
 import torch
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure, SubFigure
 
 from attention_lab import plots
@@ -44,44 +45,35 @@ def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
     ]
 
 
+@matplotlib.rc_context(plots.STYLE)
 def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
     """Move a factor from 0.1 to 24, where 1 is the plain softmax, over the scores `(T_k,)` of one query."""
-    slider = widgets.FloatSlider(1.0, min=0.1, max=LARGEST_FACTOR, step=0.1, description="sharpening factor")
-    return explorer(*_sharpening(scores, labels), slider, exact="type factor")
-
-
-@matplotlib.rc_context(plots.STYLE)
-def _sharpening(scores: plots.Values, labels: Sequence[str] | None) -> tuple[Figure, Show]:
     row = torch.as_tensor(scores).detach().double()
     if row.ndim != 1 or len(row) == 0:
         raise ValueError(f"scores must be those of one query, (T_k,), not {tuple(row.shape)}: try scores[0].")
     names = [f"'{label}'" for label in labels or []] or [f"key {place}" for place in range(len(row))]
     figure = Figure((min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2), **FIGURE)
-    panel = _weights_panel(figure, len(row), labels)
+    panel, moving = _weights_panel(figure, len(row), labels)
 
     def show(factor: float) -> str:
         weights = torch.softmax(factor * row, dim=-1)
         words = panel(weights, f"softmax({factor:g} · scores)" if factor != 1 else "softmax(scores)")
         return f"Sharpening factor {factor:g}: most to {names[int(weights.argmax())]}, {words}."
 
-    return figure, show
-
-
-def width_slider(*, seed: int = 0) -> widgets.VBox:
-    """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
-    slider = widgets.IntSlider(64, min=1, max=LARGEST_WIDTH, description="key width d_k")
-    return explorer(*_width(seed), slider, exact="type d_k")
+    slider = widgets.FloatSlider(1.0, min=0.1, max=LARGEST_FACTOR, step=0.1, description="sharpening factor")
+    return explorer(figure, show, moving, slider, exact="type factor")
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _width(seed: int) -> tuple[Figure, Show]:
+def width_slider(*, seed: int = 0) -> widgets.VBox:
+    """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
     generator = torch.Generator().manual_seed(seed)
     # Drawn once and cut to the first d_k numbers, so that the picture grows out of the one before.
     query = torch.randn(LARGEST_WIDTH, generator=generator, dtype=torch.float64)
     keys = torch.randn(_KEYS, LARGEST_WIDTH, generator=generator, dtype=torch.float64)
     figure = Figure((9.0, 4.4), **FIGURE)
     halves: Any = figure.subfigures(1, 2, wspace=0.06)
-    plain, scaled = (_weights_panel(half, _KEYS, None) for half in halves)
+    (plain, left), (scaled, right) = (_weights_panel(half, _KEYS, None) for half in halves)
 
     def show(d_k: int) -> str:
         products = keys[:, :d_k] @ query[:d_k]  # (T_k,)
@@ -94,18 +86,13 @@ def _width(seed: int) -> tuple[Figure, Show]:
             sentences.append(f"{title}, {span}, {words}.")
         return " ".join(sentences)
 
-    return figure, show
-
-
-def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
-    """Walk through the queries of a mask `(T_q, T_k)`, `True` = may attend, by slider or by buttons."""
-    figure, show = _mask_walk(mask, tokens)
-    slider = widgets.IntSlider(0, min=0, max=len(mask) - 1, description="query")
-    return explorer(figure, show, slider, *step_buttons(slider))
+    slider = widgets.IntSlider(64, min=1, max=LARGEST_WIDTH, description="key width d_k")
+    return explorer(figure, show, (*left, *right), slider, exact="type d_k")
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _mask_walk(mask: plots.Values, tokens: Sequence[str]) -> tuple[Figure, Show]:
+def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
+    """Walk through the queries of a mask `(T_q, T_k)`, `True` = may attend, by slider or by buttons."""
     grid = torch.as_tensor(mask)
     cell = min(0.56, 4.5 / max(len(tokens), len(grid)))
     figure = Figure((max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2), **FIGURE)
@@ -119,7 +106,8 @@ def _mask_walk(mask: plots.Values, tokens: Sequence[str]) -> tuple[Figure, Show]
             patch.set_animated(True)
         return sentence
 
-    return figure, show
+    slider = widgets.IntSlider(0, min=0, max=len(mask) - 1, description="query")
+    return explorer(figure, show, (), slider, *step_buttons(slider))
 
 
 def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
@@ -137,8 +125,10 @@ def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
     return f"{query} may look at {seen}; {rest}." if seen else f"{query} may look at nothing."
 
 
-def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str] | None) -> Show:
-    """Bars for `count` weights and two gauges below: call the result with weights and a title."""
+def _weights_panel(
+    figure: Figure | SubFigure, count: int, labels: Sequence[str] | None
+) -> tuple[Show, Sequence[Artist]]:
+    """Bars for `count` weights, two gauges below: what shows weights under a title, and what it moves."""
     above, below = figure.subplots(2, 1, height_ratios=(3, 1))
     plots.weight_bars(torch.zeros(count), labels=labels, ax=above)
     below.set(xlim=(0, 1), ylim=(-0.2, 1.8))
@@ -146,8 +136,6 @@ def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str]
     below.barh([1, 0], [1, 1], height=0.3, color=plots.PALE)
     levels = below.barh([1, 0], [0, 0], height=0.3, color=plots.ACCENT)
     texts = [below.text(0, y + 0.24, "", fontsize=9.5) for y in (1, 0)]
-    for artist in (above.title, *above.patches, *above.texts, *levels, *texts):
-        artist.set_animated(True)
 
     def show(weights: torch.Tensor, title: str) -> str:
         above.title.set_text(title)
@@ -158,4 +146,4 @@ def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str]
             text.set_text(words)
         return f"largest weight {weights.max():.3f}; " + "; ".join(words for _, words in readings)
 
-    return show
+    return show, (above.title, *above.patches, *above.texts, *levels, *texts)
