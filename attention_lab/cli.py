@@ -243,9 +243,16 @@ def _add_the_graders_commands() -> None:
 
 
 def _this_courses_form() -> Form:
-    from attention_lab.authoring.skeletons import FORM
+    """The form of new lessons and exercises; its templates hold what differs from nbjudge's own."""
+    from nbjudge.skeletons.templates import Form
 
-    return FORM
+    return Form(
+        folder=Path(__file__).parent / "authoring" / "templates",
+        package="attention_lab/lesson_{number}",
+        program="attention-lab",
+        build="attention-lab build {folder}",
+        advice="What else the tests require is at the top of docs/writing-a-lesson.md.",
+    )
 
 
 def _not_here(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
