@@ -194,7 +194,7 @@ def table_of(graders: dict[str, Any], title: str, goals: dict[str, float]) -> Ta
             name,
             f"{figures['start_up_seconds']:.1f}",
             f"{figures['seconds']:.1f}",
-            results.spread(figures["seconds_a_notebook"]).show(),
+            results.spread(figures["seconds_a_notebook"]),
             f"{graders[STOCK]['seconds'] / figures['seconds']:.1f}",
             f"at least {goals[name]:g}" if name in goals else "",
         )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 import torch
@@ -27,22 +27,10 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
 
 
-class Spread(NamedTuple):
-    """The median and the quartiles around it."""
-
-    median: float
-    low: float
-    high: float
-
-    def show(self, digits: int = 2) -> str:
-        return f"{self.median:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
-
-
-def spread(values: Sequence[float]) -> Spread:
-    if len(values) < 2:
-        return Spread(values[0], values[0], values[0])
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return Spread(middle, low, high)
+def spread(values: Sequence[float]) -> str:
+    """The median, and the quartiles around it in brackets."""
+    quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
+    return "{1:.2f} ({0:.2f} to {2:.2f})".format(*quartiles)
 
 
 def surroundings(console: Console) -> dict[str, Any]:

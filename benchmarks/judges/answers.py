@@ -84,6 +84,11 @@ def course() -> Course:
     return find_course(ROOT)
 
 
+def all_exercises() -> frozenset[str]:
+    """Return the names of all exercises of the course."""
+    return frozenset(name for each in course().assignments.values() for name in each.exercises)
+
+
 def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Answer]:
     """Yield the right and wrong answers of an assignment's exercises (`only` of these), not validated yet."""
     solution = read_notebook(assignment.solution_path)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from functools import cached_property
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
 import nbjudge
-from answers import ROOT, SOLUTION_MARK, course
+from answers import ROOT, SOLUTION_MARK, all_exercises, course
 from judging import Opinion
 from nbjudge.course.loading import read_notebook
 from workers import temporary_folder
@@ -29,12 +28,8 @@ class NbjudgeJudge:
     def __init__(self) -> None:
         self._root = temporary_folder()
         self._course = course()
+        self.exercises = all_exercises()
         shutil.copy(ROOT / "nbgrader_config.py", self._root)
-
-    @cached_property
-    def exercises(self) -> frozenset[str]:
-        """All exercises of the course."""
-        return frozenset(name for each in self._course.assignments.values() for name in each.exercises)
 
     def judge(self, exercise: str, code: str) -> Opinion:
         """Grade a notebook that holds the answer; it is accepted if it earns all points."""

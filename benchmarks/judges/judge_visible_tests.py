@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import ClearHiddenTests
 
-from answers import course
+from answers import all_exercises, course
 from judging import Opinion
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
@@ -25,13 +24,9 @@ class VisibleTestsJudge:
 
     def __init__(self) -> None:
         self._course = course()
+        self.exercises = all_exercises()
         self._clear = ClearHiddenTests(config=read_config(self._course.root))
         self._spaces: dict[str, dict[str, Any]] = {}
-
-    @cached_property
-    def exercises(self) -> frozenset[str]:
-        """All exercises of the course."""
-        return frozenset(name for each in self._course.assignments.values() for name in each.exercises)
 
     def judge(self, exercise: str, code: str) -> Opinion:
         """Run the answer and its visible test in a child process; the message is that of the test."""

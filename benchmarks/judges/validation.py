@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from answers import Answer
+from attention_lab.examples import with_tensors
 from nbjudge.authoring.exercise import Exercise, Group
 from nbjudge.calls import AnswerCaller, Reply, answers_of, read_reply
 from nbjudge.course.course import Assignment
@@ -188,21 +189,14 @@ def _difference_in_variants(comparison: Comparison, function: Any, seed: int) ->
 
 
 def _vary(group: Group, change: Callable[[torch.Tensor], torch.Tensor], draw: Any) -> list[Any]:
+    def of_floats(tensor: torch.Tensor) -> torch.Tensor:
+        return change(tensor) if tensor.is_floating_point() else tensor
+
     cases = [case for case in group.cases(draw) if case.refuses is None and case.measure is None]
     return [
-        replace(case, args=_changed(case.args, change), kwargs=_changed(case.kwargs, change))
+        replace(case, args=with_tensors(case.args, of_floats), kwargs=with_tensors(case.kwargs, of_floats))
         for case in cases
     ]
-
-
-def _changed(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return change(value) if value.is_floating_point() else value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_changed(each, change) for each in value)
-    if isinstance(value, dict):
-        return {key: _changed(each, change) for key, each in value.items()}
-    return value
 
 
 def _is_finite(value: Any) -> bool:
