@@ -27,7 +27,6 @@ def head_heatmaps(
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
-    title: str | None = None,
     annotate: bool | None = None,
 ) -> Figure:
     """Draw the weights `(H, T_q, T_k)` of one sentence, a panel for each head, all from 0 (pale) to 1 (dark).
@@ -43,12 +42,10 @@ def head_heatmaps(
     # Names of queries are left of the first panel only: they are the same for all.
     cell = min(0.62, 6.5 / max(rows, columns), (WIDEST - 2.2) / (count * columns))
     width = min(WIDEST, max(1.8, cell * columns) * count + 2.2)
-    height = max(0.8, cell * rows) + (1.6 if title else 1.2)
+    height = max(0.8, cell * rows) + 1.2
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
     colours = ScalarMappable(Normalize(0, 1), plots.colours())  # one bar serves the whole row
     figure.colorbar(colours, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
-    if title:
-        figure.suptitle(title)
     figure.draw_without_rendering()  # the panels get the sizes by which names and numbers are fitted
     figure.set_visible(False)  # otherwise seaborn draws the whole figure once for each panel
     for place, (ax, name, head) in enumerate(zip(axes[0], names, array, strict=True)):

@@ -84,10 +84,8 @@ def spread(
     values: Mapping[str, Sequence[float]],
     *,
     x_label: str,
-    title: str | None = None,
     reference: tuple[float, str] | None = None,
     interval: bool = True,
-    ax: Axes | None = None,
 ) -> Axes:
     """Draw all the values of each name on a row of its own: a dot for each, and where they lie together.
 
@@ -96,7 +94,7 @@ def spread(
     """
     if not values or not all(len(row) for row in values.values()):
         raise ValueError("spread needs at least one value for each name.")
-    ax = plt.subplots(figsize=(7.5, 1.3 + 0.45 * len(values)), layout="constrained")[1] if ax is None else ax
+    ax = plt.subplots(figsize=(7.5, 1.3 + 0.45 * len(values)), layout="constrained")[1]
     for place, row in enumerate(values.values()):
         ax.plot(row, [place] * len(row), "o", color=plots.ACCENT, alpha=0.45, markersize=6)
         if interval and len(row) > 1:
@@ -111,5 +109,4 @@ def spread(
     ax.set_yticks(range(len(values)), list(values))
     ax.set(xlabel=x_label, ylim=(len(values) - 0.5, -0.5))  # the first name is on top
     ax.grid(axis="x")
-    ax.set_title(title or ax.get_title())
     return ax

@@ -201,6 +201,12 @@ def table_of(graders: dict[str, Any], title: str, goals: dict[str, float]) -> Ta
     return table
 
 
+def failed(command: list[str], what: str, log: Path) -> SystemExit:
+    """The end of a benchmark whose command failed: what happened, and the last words of its log."""
+    words = log.read_text(errors="replace")[-LAST_WORDS:]
+    return SystemExit(f"`{' '.join(command)}` ended with {what}. Its last words:\n{words}")
+
+
 def _run(
     command: list[str], lesson: Assignment, students: Sequence[str], log: Path
 ) -> tuple[float, list[float]]:
@@ -217,10 +223,7 @@ def _run(
     notebooks = [graded_notebook(lesson, student) for student in students]
     missing = sum(not notebook.is_file() for notebook in notebooks)
     if run.returncode != 0 or missing:
-        raise SystemExit(
-            f"`{' '.join(command)}` ended with {run.returncode} and left {missing} of {len(students)} "
-            f"ungraded. Its last words:\n{log.read_text(errors='replace')[-LAST_WORDS:]}"
-        )
+        raise failed(command, f"{run.returncode} and left {missing} of {len(students)} ungraded", log)
     return seconds, sorted(notebook.stat().st_mtime - started for notebook in notebooks)
 
 

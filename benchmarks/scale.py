@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import psutil
 import results
 import typer
-from class_runs import ATTENTION_LAB, LAST_WORDS, environment
+from class_runs import ATTENTION_LAB, environment, failed
 from courses import graded_notebook, hand_in, lesson_named, new_course, ordinary_class
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -132,10 +132,7 @@ def _watched(command: list[str], course: Assignment, show: Callable[[], None]) -
             resident, proportional = max(resident, used.rss), max(proportional, used.pss)
         seconds = time.perf_counter() - started
     if process.returncode != 0:
-        raise SystemExit(
-            f"`{' '.join(command)}` ended with {process.returncode}. Its last words:\n"
-            f"{log.read_text(errors='replace')[-LAST_WORDS:]}"
-        )
+        raise failed(command, str(process.returncode), log)
     return seconds, resident, proportional
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from attention_lab.maintain.demo.material import answer_cells, cell_of
+from attention_lab.maintain.demo.material import answer_cells, cell_of, definition, names_in
 from nbjudge.course.course import Assignment, Course, find_course
 from nbjudge.course.loading import read_notebook
 
@@ -119,11 +119,11 @@ def standalone(assignment: Assignment, cell: str) -> str:
     cell = _import_of(modules).sub("", cell)
     for text in modules.values():
         # A module may define an `F` of its own; in a cell, `F` is what the set-up cell imports.
-        given = _defined(text) & _names(cell) - SET_UP.keys()
+        given = _defined(text) & names_in(cell) - SET_UP.keys()
         if given - _defined(cell):
             cell = f"{_import_of(modules).sub('', text)}\n\n{cell}"
     cell = cell.replace("from __future__ import annotations\n", "")
-    imports = [line for name, line in SET_UP.items() if name in _names(cell)]
+    imports = [line for name, line in SET_UP.items() if name in names_in(cell)]
     return "\n".join([*imports, "\n", cell.strip("\n"), ""]).lstrip("\n")
 
 
@@ -146,10 +146,6 @@ def _import_of(modules: Iterable[str]) -> re.Pattern[str]:
     )
 
 
-def _names(code: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-
-
 def _defined(code: str) -> set[str]:
     """The functions and classes that code defines at its outermost level."""
     return {each.name for each in ast.parse(code).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
@@ -157,17 +153,9 @@ def _defined(code: str) -> set[str]:
 
 def _with_earlier(references: dict[str, str], name: str) -> str:
     """A reference after those of the earlier exercises that it calls."""
-    needed = [each for each in references if each in _names(references[name]) and each != name]
+    needed = [each for each in references if each in names_in(references[name]) and each != name]
     parts = [_with_earlier(references, each) for each in needed]
     return "\n\n\n".join([*dict.fromkeys(parts), references[name]])
-
-
-def definition(code: str, name: str) -> ast.FunctionDef | ast.ClassDef:
-    """The last definition of a function or class of that name; raises ValueError if there is none."""
-    for statement in reversed(ast.parse(code).body):
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
-            return statement
-    raise ValueError(f"The code defines no {name}.")
 
 
 def signature(code: str, name: str) -> str:

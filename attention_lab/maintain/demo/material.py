@@ -57,15 +57,15 @@ def material_of(lesson: Assignment, release: NotebookNode) -> dict[str, Material
             if cell := cell_of(mistake.answer, name, given):
                 material.mistakes[mistake.name] = with_docstring(cell, name, material.stub)
     for name, material in found.items():
-        if not _names_in(material.reference) & (found.keys() - {name}):
+        if not names_in(material.reference) & (found.keys() - {name}):
             material.right.append(material.reference)
     return found
 
 
 def with_docstring(cell: str, name: str, stub: str) -> str:
     """The answer with the docstring that its author found in the stub and had no reason to delete."""
-    docstring = _body_of(stub, name)[0]
-    first = _body_of(cell, name)[0]
+    docstring = definition(stub, name).body[0]
+    first = definition(cell, name).body[0]
     is_docstring = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
     lines = cell.splitlines()
     starts = min([first.lineno, *(node.lineno for node in getattr(first, "decorator_list", []))]) - 1
@@ -76,11 +76,12 @@ def with_docstring(cell: str, name: str, stub: str) -> str:
     return "\n".join([*lines[:starts], *given, *lines[starts:]])
 
 
-def _body_of(cell: str, name: str) -> list[ast.stmt]:
-    for statement in ast.parse(cell).body:
+def definition(code: str, name: str) -> ast.FunctionDef | ast.ClassDef:
+    """The last definition of a function or class of that name; raises ValueError if there is none."""
+    for statement in reversed(ast.parse(code).body):
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
-            return statement.body
-    raise ValueError(f"the cell defines no {name}")
+            return statement
+    raise ValueError(f"The code defines no {name}.")
 
 
 def answer_cells(notebook: NotebookNode) -> dict[str, str]:
@@ -108,7 +109,8 @@ def _given_names(release: NotebookNode) -> frozenset[str]:
     )
 
 
-def _names_in(source: str) -> set[str]:
+def names_in(source: str) -> set[str]:
+    """The names that code reads or binds, without those behind a dot."""
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
 
 
