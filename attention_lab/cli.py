@@ -244,7 +244,7 @@ def _add_the_graders_commands() -> None:
 
 def _this_courses_form() -> Form:
     """The form of new lessons and exercises; its templates hold what differs from nbjudge's own."""
-    from nbjudge.skeletons.templates import Form
+    from nbjudge.skeletons.notebooks import Form
 
     return Form(
         folder=Path(__file__).parent / "authoring" / "templates",

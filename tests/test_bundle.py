@@ -24,12 +24,12 @@ from tiny_course import FOLDER, NAME, cell_of
 
 import attention_lab
 from attention_lab import cli
-from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.gate import leaks
 from attention_lab.maintain.bundle.make_bundle import make_bundle
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, find_course
+from nbjudge.errors import CourseError
 
 pytestmark = pytest.mark.integration
 
@@ -388,8 +388,8 @@ LEAKS = {
         ("not one of each",),
     ),
     "a changed module": (
-        in_wheel("attention_lab/errors.py", "KEY = 1\n"),
-        ("errors.py", "make the zip again"),
+        in_wheel("attention_lab/memory.py", "KEY = 1\n"),
+        ("memory.py", "make the zip again"),
     ),
     "a solution inside the wheel": (in_wheel(INSIDE, "return 2 * x"), (INSIDE, "notebook")),
     "an answer about the wheel": (

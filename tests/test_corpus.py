@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attention_lab.corpus import CLASS_NAMES, load_news, real_news, train_tokenizer
 from attention_lab.corpus.bbc import DatasetUnavailableError
-from attention_lab.corpus.tables import TOPICS, topic
+from attention_lab.corpus.grammar import TOPICS, topic
 
 PAD, UNK, CLS = 0, 1, 2
 NEWS = load_news()

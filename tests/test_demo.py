@@ -16,17 +16,20 @@ from rich.console import Console
 
 import attention_lab.maintain.demo.run_demo
 from attention_lab.authoring import Exercise
-from attention_lab.errors import CourseError
-from attention_lab.maintain.demo.class_folder import MARKER, filled_in, fresh_course
+from attention_lab.maintain.demo.class_folder import (
+    DIFFICULT,
+    MARKER,
+    filled_in,
+    fresh_course,
+    invented_names,
+)
 from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, HandIn, Writer
-from attention_lab.maintain.demo.material import material_of, with_docstring
-from attention_lab.maintain.demo.names import DIFFICULT, invented_names
-from attention_lab.maintain.demo.outcome import Judged, Outcome
+from attention_lab.maintain.demo.material import cell_of, material_of, with_docstring
+from attention_lab.maintain.demo.outcome import Judged, Outcome, table_of
 from attention_lab.maintain.demo.run_demo import run_demo
-from attention_lab.maintain.demo.table import table_of
-from attention_lab.maintain.demo.transplant import cell_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment, Course
+from nbjudge.errors import CourseError
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
 ROOT = COURSE.root

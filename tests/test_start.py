@@ -22,7 +22,6 @@ from jupyter_client.manager import KernelManager
 from rich.console import Console
 
 from attention_lab import cli
-from attention_lab.errors import CourseError
 from attention_lab.sliders.positions import encoding_slider
 from attention_lab.start import progress_page, set_up
 from attention_lab.start.jupyter_lab import open_lab
@@ -30,6 +29,7 @@ from attention_lab.start.lessons import add_missing_lessons
 from attention_lab.start.progress import Status, digests, read_progress
 from attention_lab.tutor import RECORD
 from nbjudge.course.course import Course
+from nbjudge.errors import CourseError
 from nbjudge.tutor import LearnerRecord
 
 SECOND = "02_second/second.ipynb"

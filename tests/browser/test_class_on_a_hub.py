@@ -67,7 +67,8 @@ def wait_for_the_tutor(hub):
 
 def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, readme_picture):
     exercises = [
-        open_course(ROOT).assignments["dot_product"].exercises[name] for name in ("attention_scores", "softmax")
+        open_course(ROOT).assignments["dot_product"].exercises[name]
+        for name in ("attention_scores", "softmax")
     ]
     learners = [f"learner-{number:02}" for number in range(LEARNERS)]
     sent = {exercise.name: {"done": 0, "stuck": 0, "begun": 0} for exercise in exercises}
@@ -135,7 +136,9 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
 
 
 def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
-    status, reply = hub.post("mallory", "check", {"exercise": "attention_scores", "folder": DOT}, hub.keys.key_of("ada"))
+    status, reply = hub.post(
+        "mallory", "check", {"exercise": "attention_scores", "folder": DOT}, hub.keys.key_of("ada")
+    )
     assert status == 403 and "does not know who is asking" in reply.sentence
     log_in(page, hub, "mallory")
     shown = page.goto(f"{hub.site}/services/tutor/board")

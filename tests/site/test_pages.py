@@ -17,7 +17,6 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from rich.console import Console
 
 from attention_lab import cli
-from attention_lab.errors import CourseError
 from attention_lab.maintain.site.build_site import build_site, run_sphinx
 from attention_lab.maintain.site.pages import alt_texts_of
 from attention_lab.maintain.site.static_sliders import places_of, run_cell
@@ -25,6 +24,7 @@ from nbjudge import authoring
 from nbjudge import cli as nbjudge_cli
 from nbjudge.course.course import Course, open_course
 from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -164,7 +164,9 @@ def test_a_tutor_that_dies_is_started_again(notebook):
 
 def test_what_is_not_there_is_said_in_a_sentence(notebook):
     output = notebook.run("check('sofmax')")
-    assert "There is no exercise 'sofmax'. The exercises are: attention_scores, dot_product_attention" in output
+    assert (
+        "There is no exercise 'sofmax'. The exercises are: attention_scores, dot_product_attention" in output
+    )
     assert "There is no `project`" in notebook.run("check('project')")
 
 
