@@ -39,7 +39,7 @@ USED = {
     # Imported ahead, as torch imports it later, inside a notebook's time.
     "torch._subclasses.schema_check_mode": "sandbox/inside/fork_server.py",
     # nbconvert makes folders there, and says nothing of a full disk.
-    "nbconvert.writers.files.FilesWriter._makedir": "nbgrader_hooks/hooks.py",
+    "nbconvert.writers.files.FilesWriter._makedir": "nbgrader_hooks/autograde.py",
 }
 
 

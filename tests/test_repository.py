@@ -57,7 +57,7 @@ every_package = pytest.mark.parametrize(
 MAY_EXIT = {
     "cli.py",
     "__main__.py",
-    "batch/cluster_worker.py",
+    "batch/cluster.py",
     "batch/worker_process.py",
     "sandbox/inside/fork_server.py",
 }

@@ -5,7 +5,7 @@ from nbgrader.api import Gradebook
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from nbjudge.nbgrader_hooks.gradebook_hooks import with_shared_sql
+from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 
 
 @pytest.mark.integration  # nbgrader stamps a new gradebook with alembic

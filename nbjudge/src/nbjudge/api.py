@@ -14,8 +14,7 @@ from nbjudge.course.course import Course, find_course
 from nbjudge.errors import CourseError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import make_job, notebook_from_json, run_job
-from nbjudge.grading.prepare import prepare, refuse_problems
-from nbjudge.grading.solution import check_solution
+from nbjudge.grading.prepare import check_solution, prepare, refuse_problems
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record

@@ -3,8 +3,8 @@
 import pytest
 
 from nbjudge.calls import Answer, Reply
-from nbjudge.classroom import transcripts
-from nbjudge.classroom.transcripts import CachedConversation, Transcripts
+from nbjudge.classroom import tutors as transcripts
+from nbjudge.classroom.tutors import CachedConversation, Transcripts
 from nbjudge.tutor.conversation import KernelRequest
 from nbjudge.tutor.messages import CallReply
 

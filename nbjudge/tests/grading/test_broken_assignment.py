@@ -28,16 +28,15 @@ from tiny_course import (
     without_ids,
 )
 
-from nbjudge.batch.cluster import ClusterWorkers
-from nbjudge.batch.cluster_worker import versions
+from nbjudge.batch.cluster import ClusterWorkers, versions
 from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.assignment_forms import grading_template, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.errors import BrokenAssignmentError
-from nbjudge.grading import solution
+from nbjudge.grading import prepare as solution
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
-from nbjudge.grading.solution import check_solution
+from nbjudge.grading.prepare import check_solution
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.merge import merge_submission
@@ -246,7 +245,7 @@ def test_a_cluster_says_it_as_well(monkeypatch):
 
 
 def test_versions_are_compared_without_torch(monkeypatch):
-    monkeypatch.setattr("nbjudge.batch.cluster_worker.version", missing)
+    monkeypatch.setattr("nbjudge.batch.cluster.version", missing)
     assert versions()["torch"] == "not installed"
 
 

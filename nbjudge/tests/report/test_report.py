@@ -14,7 +14,7 @@ from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, RENAMED
 from tiny_course import FOLDER, NAME
 
 from nbjudge.errors import CourseError
-from nbjudge.grading.solution import SOLUTIONS_FILE
+from nbjudge.grading.prepare import SOLUTIONS_FILE
 
 pytestmark = pytest.mark.integration
 

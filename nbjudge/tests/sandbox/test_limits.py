@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from student_code import PATIENT
 
-from nbjudge.sandbox.inside.total_limits import MAX_STARTS_FACTOR
+from nbjudge.sandbox.inside.limits import MAX_STARTS_FACTOR
 
 pytestmark = pytest.mark.integration
 

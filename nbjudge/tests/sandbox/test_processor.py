@@ -9,11 +9,11 @@ import sys
 import psutil
 import pytest
 
-from nbjudge.sandbox.forked_kernel import claimed_processor
+from nbjudge.sandbox.fork_server_client import claimed_processor
 
 CLAIM = """
 import sys
-from nbjudge.sandbox.forked_kernel import claimed_processor
+from nbjudge.sandbox.fork_server_client import claimed_processor
 print(claimed_processor(), flush=True)
 sys.stdin.read()
 """

@@ -15,8 +15,8 @@ import pytest
 
 from nbjudge.sandbox import bubblewrap
 from nbjudge.sandbox.inside import filter as seccomp
-from nbjudge.sandbox.inside import system_calls
-from nbjudge.sandbox.inside.system_calls import (
+from nbjudge.sandbox.inside import filter as system_calls
+from nbjudge.sandbox.inside.filter import (
     JUDGED_BY_ARGUMENTS,
     MACHINES,
     REFUSED,

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
@@ -26,6 +25,7 @@ from nbjudge.course.gradebook import GRADES_ARE_KEPT
 from nbjudge.errors import CourseError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import Executor, GradingJob, GradingResult
 from nbjudge.kernel.timing import Costs
+from nbjudge.nbgrader_hooks.autograde import JudgedAutograde
 from nbjudge.plain_text import LONGEST_SENTENCE, TRACEBACK, keep_plain, plain_line, words_of_failure
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
@@ -34,18 +34,6 @@ NO_RECORD = "nbgrader left no graded notebook; the log says why"
 NBGRADER, WAIT = "nbgrader: read, merge, record", "wait for a worker"  # phases of the coordinator
 POLL_SECONDS = 0.5  # seconds after which it is seen that a worker came or left
 FAILED = "nbgrader could not grade it; the log says why"
-
-
-class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
-    """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
-
-    only = ""
-    executor: Executor | None = None  # grades its notebook; without one, this process does
-
-    def init_notebooks(self) -> None:
-        """Nothing: nbgrader's own search gives up on a folder without a notebook."""
-        self.assignments: dict[str, list[str]] = {}
-        self.notebooks: list[str] = []
 
 
 class Autograder:
@@ -73,7 +61,7 @@ class Autograder:
         coursedir.root = str(self._root)
         coursedir.assignment_id = self._assignment
         coursedir.student_id = student
-        converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
+        converter = JudgedAutograde(coursedir=coursedir, config=config, log=log)
         converter.force, converter.only = force, student
         converter.executor = executor
         try:

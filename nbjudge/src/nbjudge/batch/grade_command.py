@@ -95,7 +95,7 @@ def _follow_dates(plan: Plan, console: Console) -> None:
         return
     from nbjudge.batch.display import print_plain
     from nbjudge.course.gradebook import course_directory, not_generated_reason
-    from nbjudge.nbgrader_hooks.gradebook_hooks import update_penalties
+    from nbjudge.nbgrader_hooks.autograde import update_penalties
 
     coursedir = course_directory(plan.folders.root, config)
     coursedir.assignment_id = plan.assignment
@@ -184,7 +184,7 @@ def grade_plan(
 
 
 def _check_solutions(course: Course, plan: Plan, config: Config, execute: Executor) -> list[str]:
-    from nbjudge.grading.solution import check_solution
+    from nbjudge.grading.prepare import check_solution
 
     settings = GradingSettings(config=config)
     assignments = course.assignments_in(plan.assignment)

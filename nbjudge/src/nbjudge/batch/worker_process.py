@@ -35,7 +35,7 @@ from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import GradingImpossibleError
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server_client import ForkServerClient, close_fork_server, use_fork_server
-from nbjudge.sandbox.inside.memory_use import limit_memory
+from nbjudge.sandbox.inside.limits import limit_memory
 from nbjudge.submission.files import CACHE_FOLDERS
 
 SETTINGS = "nbgrader_config.json"  # what the worker's `Course` reads

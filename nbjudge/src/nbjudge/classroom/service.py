@@ -27,9 +27,15 @@ from tornado.iostream import IOStream
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import CheckEvents
-from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
 from nbjudge.classroom.limits import limit_address_space
-from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState, TutorRequestHandler
+from nbjudge.classroom.request_handler import (
+    SERVER_LIMITS,
+    AppState,
+    BoardEvents,
+    BoardPage,
+    BoardTable,
+    TutorRequestHandler,
+)
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course

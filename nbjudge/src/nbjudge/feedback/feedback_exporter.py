@@ -25,7 +25,7 @@ from nbjudge.course.folders import folders_of
 from nbjudge.course.regions import Regions
 from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
-from nbjudge.nbgrader_hooks.hooks import force_where
+from nbjudge.nbgrader_hooks.autograde import force_where
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.record.grades import is_outdated, read_grades
 from nbjudge.settings import FeedbackSettings

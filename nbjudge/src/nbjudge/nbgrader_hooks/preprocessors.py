@@ -119,7 +119,7 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         job = self._job(nb, assignment, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
         try:
-            executor = getattr(self.parent.parent, "executor", None)
+            executor = self.parent.parent.executor
             result = run_job(job, assignment) if executor is None else executor(job)
         except WorkerDiedError as error:
             self.log.warning("%s: %s", student, error)

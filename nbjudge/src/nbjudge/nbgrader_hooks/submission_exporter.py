@@ -17,7 +17,7 @@ from nbjudge.course.assignment_forms import answer_cells, named_notebooks, templ
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
-from nbjudge.nbgrader_hooks import gradebook_hooks, hooks
+from nbjudge.nbgrader_hooks.autograde import exit_on_write_error, stop_if_unwritable, take_over
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of
 from nbjudge.plain_text import keep_plain
 from nbjudge.settings import GradingSettings
@@ -73,17 +73,11 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         keep_plain(self.log)
-        converter: Any = self.parent
-        hooks.copy_no_extra_files(converter)
-        hooks.hide_links(converter.coursedir)
-        gradebook_hooks.share_sql(converter)
-        gradebook_hooks.take_back_ungraded(converter)
-        gradebook_hooks.keep_marks(converter)
-        hooks.prepare_run(converter, self.config)
+        take_over(self.parent, self.config)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
         try:
-            with hooks.exit_on_write_error(Path(filename)):
+            with exit_on_write_error(Path(filename)):
                 return self._from_filename(filename, resources, **kwargs)
         except OutOfReachError as error:
             raise CourseError(OUT_OF_REACH.format(filename, error)) from error
@@ -94,7 +88,7 @@ class SubmissionExporter(NotebookExporter):
         about = resources["nbgrader"]
         if Path(filename).parent != folders_of(coursedir).submitted(about["student"], about["assignment"]):
             return super().from_filename(filename, resources=resources, **kwargs)
-        hooks.stop_if_unwritable(coursedir, f"Grading stopped before {about['student']}.")
+        stop_if_unwritable(coursedir, f"Grading stopped before {about['student']}.")
         self._read(assignment_of(coursedir, about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
-from nbjudge.grading.solution import read_solutions
+from nbjudge.grading.prepare import read_solutions
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import STOPPED, Status

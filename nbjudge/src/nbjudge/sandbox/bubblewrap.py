@@ -24,7 +24,6 @@ from pathlib import Path
 
 from nbjudge import framing
 from nbjudge.errors import CourseError
-from nbjudge.sandbox.inside.system_calls import MACHINES
 
 EXPOSED = tomllib.loads(Path(__file__).with_name("exposed.toml").read_text("utf-8"))
 SYSTEM: list[str] = [place for places in EXPOSED["system"].values() for place in places]
@@ -118,6 +117,8 @@ def refusal() -> str | None:
     """Return why this machine cannot make a sandbox and what to do, in a sentence; None if it can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)
+    from nbjudge.sandbox.inside.filter import MACHINES  # it needs Linux, too
+
     if platform.machine() not in MACHINES or sys.maxsize < 2**32:
         machine = platform.machine() + ("" if sys.maxsize > 2**32 else ", 32-bit Python")
         return UNKNOWN_MACHINE.format(machine=machine, known=" or ".join(MACHINES))

@@ -200,7 +200,7 @@ def problems_in_a_kernel(
     """
     from nbjudge.grading.grade import grade
     from nbjudge.grading.job import environment_of
-    from nbjudge.grading.solution import solved_form
+    from nbjudge.grading.prepare import solved_form
     from nbjudge.sandbox.bubblewrap import refusal
     from nbjudge.settings import GradingSettings
     from nbjudge.submission.files import copy_plain_files

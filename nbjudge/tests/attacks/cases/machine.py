@@ -58,7 +58,7 @@ def double(x):
 """
 
     def harm(self, arena):
-        from nbjudge.sandbox.forked_kernel import claimed_processor
+        from nbjudge.sandbox.fork_server_client import claimed_processor
 
         places = re.search(r"ran on (\[[^]]*\])", arena.shown(self.name))[1]
         claimed = claimed_processor()

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from . import system
 from .filter import install_seccomp_filter
-from .memory_use import sizes_in
+from .limits import sizes_in
 from .messages import KernelLimits, KernelRequest, Report
 
 # The system also counts the fork server, supervisors and the threads of the next kernel.

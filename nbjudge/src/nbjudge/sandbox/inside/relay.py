@@ -18,7 +18,7 @@ import msgspec
 
 from . import cut_outputs
 from .framing import read_frame, to_frame
-from .memory_use import limit_memory
+from .limits import limit_memory
 from .messages import (
     LARGEST_FRAME,
     CellReply,

@@ -19,9 +19,9 @@ import msgspec
 
 from . import system
 from .kernel import become_kernel
+from .limits import TotalLimitEnforcer
 from .messages import KernelRequest, Report
 from .relay import run_relay
-from .total_limits import TotalLimitEnforcer
 
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
