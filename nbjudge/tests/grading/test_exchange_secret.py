@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from nbjudge.nbgrader_hooks.preprocessors import write_small_file
+from nbjudge.nbgrader_hooks.plugins import write_small_file
 from nbjudge.submission.files import TIMESTAMP_FILE, Folder
 from nbjudge.submission.folder import EXCHANGE_SECRET, files_beside, read_handed_in
 

@@ -1,4 +1,7 @@
-"""The coordinator: submissions go out to the workers, and what comes back is recorded by one hand."""
+"""The coordinator: submissions go out to the workers, and what comes back is recorded by one hand.
+
+The person who grades sees a bar while it runs, and a table when it is done.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,28 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from statistics import mean, median
+from typing import TYPE_CHECKING
 
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 from traitlets.config import Config
 
 from nbjudge.batch import GradingFailedError
 from nbjudge.batch.changed_submissions import Plan
-from nbjudge.batch.workers import Workers
+from nbjudge.batch.workers import LocalWorkers
 from nbjudge.course.folders import invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
 from nbjudge.errors import CourseError, GradingStoppedError, WorkerDiedError
@@ -28,6 +39,9 @@ from nbjudge.kernel.timing import Costs
 from nbjudge.nbgrader_hooks.autograde import JudgedAutograde
 from nbjudge.plain_text import LONGEST_SENTENCE, TRACEBACK, keep_plain, plain_line, words_of_failure
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
+
+if TYPE_CHECKING:
+    from nbjudge.batch.cluster import ClusterWorkers
 
 MAX_SUBMISSIONS_AT_WORK = 512  # submissions out at work, on however many workers
 NO_RECORD = "nbgrader left no graded notebook; the log says why"
@@ -127,7 +141,7 @@ class ClassRun:
         self,
         plan: Plan,
         autograder: Autograder,
-        workers: Workers,
+        workers: LocalWorkers | ClusterWorkers,
         check_solutions: Callable[[Executor], list[str]],
     ) -> None:
         self._plan, self._autograder, self.workers = plan, autograder, workers
@@ -259,3 +273,108 @@ class ClassRun:
 def _sentence(error: Exception) -> str:
     text = str(error) if isinstance(error, GradingFailedError) else f"{type(error).__name__}: {error}"
     return plain_line(text, LONGEST_SENTENCE)
+
+
+MOST_NAMES = 4  # of those in work that are shown at a time
+MOST_LINES = 20  # of those that went wrong
+
+
+class Bar(Progress):
+    """A live bar: graded, failing, time left, whose work is being graded."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        columns = (
+            TextColumn("Grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failing]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        super().__init__(*columns, console=console, transient=True)
+        self._graded = self._failing = 0
+        self._task = self.add_task("", total=total, failing="0 failing")
+
+    def show(self, run: ClassRun, graded: GradedSubmission | None) -> None:
+        """Take in one more result, or only the names of those in work."""
+        if graded is not None:
+            self._graded += 1
+            self._failing += bool(graded.problem or graded.reason)
+        names = [plain_line(student) for student in run.in_progress[:MOST_NAMES]]
+        names += ["…"] * (len(run.in_progress) > MOST_NAMES)
+        description = run.workers.obstacle() or ", ".join(names)
+        self.update(
+            self._task, completed=self._graded, description=description, failing=f"{self._failing} failing"
+        )
+
+
+def print_closing_table(
+    console: Console, plan: Plan, results: Sequence[GradedSubmission], seconds: float, stopped: bool
+) -> None:
+    """What came of the run, by exercise, and who needs a look."""
+    done = [graded for graded in results if not graded.problem]
+    if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
+        console.print(_table(plan.assignment, done))
+    for graded in islice((graded for graded in done if graded.reason), MOST_LINES):
+        print_plain(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
+    for graded in islice((graded for graded in done if graded.remark), MOST_LINES):
+        print_plain(console, f"remark: {graded.student}: {graded.remark}", "yellow")
+    failed = [graded for graded in results if graded.problem and not stopped]
+    for graded in failed[:MOST_LINES]:
+        print_plain(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
+    print_plain(console, _closing_sentence(plan, done, seconds))
+    if stopped:
+        left = len(plan.todo) - len(done)
+        console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
+
+
+def print_timings(console: Console, costs: Costs, until_first: float, start: Costs) -> None:
+    """Print where the time of a run went: the phases of its start, and those of its notebooks."""
+    notebooks = costs.counts["notebooks"]
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=f"Where the time of {notebooks} notebooks went")
+    table.add_column("phase")
+    for heading in ("seconds per notebook", "processor seconds"):
+        table.add_column(heading, justify="right")
+    for name, seconds in sorted(costs.seconds.items(), key=lambda phase: -phase[1]):
+        table.add_row(name, f"{seconds / notebooks:.3f}", f"{costs.cpu_seconds[name] / notebooks:.3f}")
+    table.add_row("(in the kernel)", "", f"{costs.kernel_cpu_seconds / notebooks:.3f}")
+    console.print(table)
+    names = ("kernels", "messages", "bytes sent")
+    counts = ", ".join(f"{costs.counts[name] / notebooks:,.1f} {name}" for name in names)
+    phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in start.seconds.items())
+    console.print(f"Start: {until_first:.1f} s until the first notebook went to a worker ({phases}).")
+    console.print(f"Per notebook: {counts}.")
+
+
+def print_plain(console: Console, sentence: str, style: str = "") -> None:
+    """Print a sentence that may hold a student's words: nothing in it is markup or for the terminal."""
+    console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
+
+
+def _table(assignment: str, done: Sequence[GradedSubmission]) -> Table:
+    points: dict[str, list[float]] = {}
+    max_points: dict[str, float] = {}
+    for graded in done:
+        for notebook in graded.notebooks:
+            for exercise, verdict in notebook.verdicts.items():
+                points.setdefault(exercise, []).append(verdict.points)
+                max_points[exercise] = verdict.max_points
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))
+    table.add_column("exercise")
+    for heading in ("points", "mean", "all points", "some", "none"):
+        table.add_column(heading, justify="right")
+    for exercise, numbers in points.items():
+        full = sum(number == max_points[exercise] for number in numbers)
+        none = sum(number == 0 for number in numbers)
+        counts = (full, len(numbers) - full - none, none)
+        table.add_row(Text(exercise), f"{max_points[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
+    return table
+
+
+def _closing_sentence(plan: Plan, done: Sequence[GradedSubmission], seconds: float) -> str:
+    parts = [f"{plan.assignment}: {len(done)} graded in {seconds:.0f} s"]
+    if done:
+        parts[0] += f" ({median(graded.seconds for graded in done):.1f} s for the median notebook)"
+    if plan.unchanged:
+        parts.append(f"{plan.unchanged} unchanged since they were graded")
+    return "; ".join(parts) + "."

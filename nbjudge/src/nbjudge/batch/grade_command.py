@@ -17,13 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.batch.changed_submissions import Plan, make_plan
-from nbjudge.batch.workers import (
-    LocalWorkers,
-    Workers,
-    default_worker_count,
-    preload_workers,
-    start_fork_server,
-)
+from nbjudge.batch.workers import LocalWorkers, default_worker_count, preload_workers, start_fork_server
 from nbjudge.course.configuration import has_late_penalties, read_config, require_own_step
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
@@ -34,6 +28,7 @@ from nbjudge.settings import GradingSettings
 if TYPE_CHECKING:
     from traitlets.config import Config
 
+    from nbjudge.batch.cluster import ClusterWorkers
     from nbjudge.batch.coordinator import GradedSubmission
     from nbjudge.course.course import Course
     from nbjudge.grading.job import Executor
@@ -75,7 +70,7 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
         grade_plan(plan, options, console, results.append)
     except KeyboardInterrupt:
         stopped = True
-    from nbjudge.batch.display import print_closing_table
+    from nbjudge.batch.coordinator import print_closing_table
 
     print_closing_table(console, plan, results, time.monotonic() - started, stopped)
     if plan.warning:
@@ -93,7 +88,7 @@ def _follow_dates(plan: Plan, console: Console) -> None:
     config = read_config(plan.folders.root)
     if not has_late_penalties(config):
         return
-    from nbjudge.batch.display import print_plain
+    from nbjudge.batch.coordinator import print_plain
     from nbjudge.course.gradebook import course_directory, not_generated_reason
     from nbjudge.nbgrader_hooks.autograde import update_penalties
 
@@ -111,7 +106,7 @@ def _follow_dates(plan: Plan, console: Console) -> None:
 
 def _print_open_tasks(plan: Plan, console: Console) -> None:
     """Say which marks are offered again, and how many feedback pages are older than their grades."""
-    from nbjudge.batch.display import print_plain
+    from nbjudge.batch.coordinator import print_plain
     from nbjudge.course.gradebook import gradebook_url, not_generated_reason
     from nbjudge.record.grades import open_tasks
 
@@ -149,8 +144,7 @@ def grade_plan(
                     assignments = course.assignments_in(plan.assignment)
                     preload_workers([file for each in assignments for file in each.checks_files])
             with start.phase("import nbgrader"):
-                from nbjudge.batch.coordinator import Autograder, ClassRun
-                from nbjudge.batch.display import Bar, print_plain, print_timings
+                from nbjudge.batch.coordinator import Autograder, Bar, ClassRun, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
                 from nbjudge.grading.prepare import refuse_other_cells, refuse_problems
 
@@ -193,27 +187,26 @@ def _check_solutions(course: Course, plan: Plan, config: Config, execute: Execut
 
 def _workers(
     plan: Plan, course: Course, options: Options, config: Config, console: Console, early: ForkServer | None
-) -> Workers:
+) -> LocalWorkers | ClusterWorkers:
     """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
-    from nbjudge.batch.display import print_plain
+    from nbjudge.batch.coordinator import print_plain
     from nbjudge.batch.worker_process import pack_assignment
     from nbjudge.grading.prepare import prepare
-    from nbjudge.nbgrader_hooks import RunAndJudge
 
     archive = pack_assignment(course, plan.assignment)
-    judging = RunAndJudge(config=config)
+    settings = GradingSettings(config=config)
     if options.scheduler is not None:
         try:
             from nbjudge.batch.cluster import ClusterWorkers
         except ImportError as error:
             raise CourseError(f"--scheduler needs Dask ({error}): pip install 'nbjudge[cluster]'.") from error
         tell = partial(print_plain, console, style="yellow")
-        return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
+        return ClusterWorkers(archive, options.scheduler, settings.sandbox, tell)
     with stop_on_course_error("Nothing was graded."):
-        for remark in prepare(course, judging):
+        for remark in prepare(course, settings):
             print_plain(console, remark, "bold yellow")
     count = options.workers or default_worker_count(len(plan.todo) + 1)  # and the solution
-    workers = LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)
+    workers = LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if settings.sandbox else None)
     for assignment in course.assignments_in(plan.assignment):
         summary = workers.summarize(assignment.name)
         if summary is not None:  # otherwise this process looks for the reason

@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
 from queue import Empty, LifoQueue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -34,25 +34,6 @@ MAX_TRIES = 3  # of a notebook whose grading process dies
 POLL_SECONDS = 0.5  # seconds between looks whether a notebook is still wanted
 END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")
-
-
-class Workers(Protocol):
-    """Processes that grade notebooks: on this machine, or of a cluster."""
-
-    def capacity(self) -> int:
-        """How many jobs are worth handing over at a time."""
-
-    def obstacle(self) -> str:
-        """What has to happen before anything is done; nothing, as a rule."""
-
-    def run(self, job: GradingJob) -> GradingResult:
-        """Do one job. Blocks; several threads may ask at a time."""
-
-    def stop(self) -> None:
-        """Give up whatever is in work, and end."""
-
-    def close(self) -> None:
-        """End, when nothing is in work."""
 
 
 def cores() -> int:
@@ -146,9 +127,11 @@ class LocalWorkers:
         self._stopped = False
 
     def capacity(self) -> int:
+        """How many jobs are worth handing over at a time."""
         return self._count + 1  # the next one is ready when a process is done
 
     def obstacle(self) -> str:
+        """What has to happen before anything is done: on this machine nothing."""
         return ""
 
     def summarize(self, name: str) -> AssignmentSummary | None:
@@ -161,17 +144,22 @@ class LocalWorkers:
         return summary
 
     def run(self, job: GradingJob) -> GradingResult:
-        """Do one job. Raises WorkerDiedError where it takes its process along again and again."""
+        """Do one job; several threads may ask at a time.
+
+        Raises WorkerDiedError where it takes its process along again and again.
+        """
         from nbjudge.batch.worker_process import work
 
         result: GradingResult = self._call(work, job)
         return result
 
     def stop(self) -> None:
+        """Give up whatever is in work, and end."""
         self._stopped = True
         self.close()
 
     def close(self) -> None:
+        """End, when nothing is in work."""
         with suppress(Empty):
             while True:
                 process = self._idle.get_nowait()

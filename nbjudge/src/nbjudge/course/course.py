@@ -18,8 +18,14 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise, Variable
 from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
-from nbjudge.course.loading import imported_modules, in_folder, load_checks, put_in_order, read_plain_cells
-from nbjudge.course.reference import Notebook
+from nbjudge.course.loading import (
+    Notebook,
+    imported_modules,
+    in_folder,
+    load_checks,
+    put_in_order,
+    read_plain_cells,
+)
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import first_few
 from nbjudge.settings import GradingSettings, Limits

@@ -154,9 +154,7 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
     """
     config = read_config(folders.root) if config is None else config
     url = gradebook_url(folders.root, config)
-    file = sqlite_file(url)
-    is_missing = file is not None and not file.is_file()
-    entered = set() if is_missing else _notebooks_in(url, assignment)  # to look would make an empty one
+    entered = {name for (name,) in _rows(url, NOTEBOOKS, assignment=assignment)}
     names = [Path(notebook).stem for notebook in folders.notebook_names(assignment)]
     missing = [name for name in names if name not in entered]
     if not missing:
@@ -165,7 +163,7 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
         return REFUSED_NAME.format(name=assignment, folder=folders.source / assignment)
     what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"
     reason = NOT_GENERATED.format(what=what, command=build_command(config, assignment))
-    return reason + (NO_FILE.format(file=file) if is_missing else "")
+    return reason + (NO_FILE.format(file=sqlite_file(url)) if _is_missing(url) else "")
 
 
 def build_command(config: Config, assignment: str, options: str = "") -> str:
@@ -213,11 +211,7 @@ def other_cells_reason(
 
 def has_submissions(root: Path, assignment: str, config: Config | None = None) -> bool:
     """Whether the gradebook has a submission to an assignment."""
-    url = gradebook_url(root, config)
-    file = sqlite_file(url)
-    if file is not None and not file.is_file():  # to look would make an empty one
-        return False
-    return bool(_rows(url, SUBMISSIONS, assignment=assignment))
+    return bool(_rows(gradebook_url(root, config), SUBMISSIONS, assignment=assignment))
 
 
 def _recorded_cells(form: NotebookNode) -> Iterator[tuple[tuple[str, str], float | None]]:
@@ -232,11 +226,14 @@ def _recorded_cells(form: NotebookNode) -> Iterator[tuple[tuple[str, str], float
             yield (name, "TaskCell"), float(cell.metadata.nbgrader["points"])
 
 
-def _notebooks_in(url: str, assignment: str) -> set[str]:
-    return {name for (name,) in _rows(url, NOTEBOOKS, assignment=assignment)}
+def _is_missing(url: str) -> bool:
+    file = sqlite_file(url)
+    return file is not None and not file.is_file()
 
 
 def _rows(url: str, question: str, **names: str) -> list[Any]:
+    if _is_missing(url):  # to look would make an empty one
+        return []
     engine = create_engine(url)
     try:
         with engine.connect() as connection:

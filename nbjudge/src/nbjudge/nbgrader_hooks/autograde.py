@@ -28,19 +28,19 @@ from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from traitlets.config import Config
 
-from nbjudge.course.configuration import has_late_penalties
-from nbjudge.course.course import Assignment, changed_sentence
+from nbjudge.course.configuration import check_settings, has_late_penalties
+from nbjudge.course.course import Assignment, changed_sentence, open_course
 from nbjudge.course.folders import CourseFolders, folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.job import Executor, run_job
 from nbjudge.grading.prepare import check_solution, prepare, refuse_other_cells, refuse_problems
-from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
 from nbjudge.record.grades import NotebookGrades, open_tasks, read_grades, read_marked_answers
 from nbjudge.sandbox.fork_server_client import current_fork_server
+from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import TIMESTAMP_FILE, has_timestamp, is_reached_by_link
 
 NOT_FOLLOWED = " (a link, which is not followed)"
@@ -123,20 +123,21 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
         self._refused: list[str] = []  # sentences about students who are left out
         self._begun: dict[tuple[str, str], Earlier] = {}
         self._marked: dict[str, tuple[NotebookGrades, dict[str, str]]] = {}  # by notebook, before grading
-        coursedir, course = self.coursedir, course_of(self.coursedir)
+        coursedir, settings = self.coursedir, GradingSettings(config=config)
+        course = open_course(Path(coursedir.root), self._folders)
         assignments = course.assignments_in(coursedir.assignment_id)
         wanted = [each for each in assignments if coursedir.notebook_id in ("*", each.name)]
         if not wanted:
             return
-        judging = RunAndJudge(config=config)
         is_here = self.executor is None  # otherwise the coordinator has checked these
         with stop_on_course_error("Nothing was graded."):
+            check_settings(config)
             # Once and before the first student: nbgrader would repeat it for each.
             if is_here:
                 reason = not_generated_reason(self._folders, coursedir.assignment_id, config)
                 if reason is not None:
                     raise CourseError(reason)
-                for remark in prepare(course, judging):
+                for remark in prepare(course, settings):
                     self.log.warning(remark)
             refuse_problems(assignments)
             if is_here:
@@ -144,11 +145,12 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
         stop_if_unwritable(coursedir, "Nothing was graded.")
         self.writer = GradedNotebookWriter(parent=self, config=self.config)
         if is_here:
-            if judging.sandbox:  # it starts while the class is read
-                current_fork_server(judging.modules_of(wanted[0]), tuple(judging.exposed_modules))
+            if settings.sandbox:  # it starts while the class is read
+                modules = (*wanted[0].modules, *settings.modules)
+                current_fork_server(modules, tuple(settings.exposed_modules))
             with stop_on_course_error("Nothing was graded."):
                 for each in wanted:
-                    for warning in check_solution(each, judging, partial(run_job, assignment=each)):
+                    for warning in check_solution(each, settings, partial(run_job, assignment=each)):
                         self.log.warning(warning)
         self._select(wanted)
         if is_here:

@@ -37,8 +37,15 @@ from nbjudge.cell_metadata import (
     record_remarks,
 )
 from nbjudge.plain_text import shown_name
-from nbjudge.submission.pictures import DATA, PICTURE, Picture, PictureSpace, address_of
-from nbjudge.submission.read_submission import SubmittedCell, defined_names
+from nbjudge.submission.read_submission import (
+    DATA,
+    PICTURE,
+    Picture,
+    PictureSpace,
+    SubmittedCell,
+    address_of,
+    defined_names,
+)
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
 MOST_CODE = 200_000

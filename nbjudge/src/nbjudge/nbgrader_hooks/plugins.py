@@ -1,22 +1,29 @@
-"""The two preprocessors of nbgrader's `Autograde`: merge the submission, then run and judge it."""
+"""What nbgrader's `Autograde` runs: the exporter that reads submissions, and the two preprocessors.
+
+The first merges the submission, the second runs and judges it.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
+from traitlets import Bool
 from traitlets.config import Config
+from traitlets.log import get_logger
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin, recorded_remarks
-from nbjudge.course.assignment_forms import template_of
+from nbjudge.course.assignment_forms import answer_cells, named_notebooks, template_of, without_hidden_regions
 from nbjudge.course.configuration import check_settings
-from nbjudge.course.course import Assignment, Course, open_course
+from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import GRADES_ARE_KEPT
 from nbjudge.errors import (
@@ -27,30 +34,40 @@ from nbjudge.errors import (
     stop_on_course_error,
 )
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
+from nbjudge.grading.job import make_job, notebook_from_json, run_job
 from nbjudge.grading.regrades import apply_regrades
-from nbjudge.plain_text import as_html
+from nbjudge.nbgrader_hooks.autograde import exit_on_write_error, stop_if_unwritable, take_over
+from nbjudge.plain_text import as_html, keep_plain
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.settings import GradingSettings
-from nbjudge.submission.files import LARGEST_EXTRA_FILE, TIMESTAMP_FILE, copy_plain_files, write_replacing
-from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder
+from nbjudge.submission.files import (
+    ALL_EXTRA_FILES,
+    LARGEST_EXTRA_FILE,
+    TIMESTAMP_FILE,
+    copy_plain_files,
+    plain_file_names,
+    write_replacing,
+)
+from nbjudge.submission.folder import (
+    EXCHANGE_SECRET,
+    OUT_OF_REACH,
+    OutOfReachError,
+    SubmissionFolder,
+    files_beside,
+    read_handed_in,
+)
 from nbjudge.submission.merge import has_cell_ids, merge_submission
-from nbjudge.submission.read_submission import Submission
+from nbjudge.submission.read_submission import Submission, contents_of, read_submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 
 
-def course_of(coursedir: Any) -> Course:
-    """The course that nbgrader has open."""
-    return open_course(Path(coursedir.root), folders_of(coursedir))
-
-
 def assignment_of(coursedir: Any, about: dict[str, str]) -> Assignment:
     """The assignment that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
-    course = course_of(coursedir)
+    course = open_course(Path(coursedir.root), folders_of(coursedir))
     for assignment in course.assignments_in(about["assignment"]):
         if assignment.name == about["notebook"]:
             return assignment
@@ -105,9 +122,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             check_settings(kwargs.get("config") or Config())
         super().__init__(**kwargs)
 
-    def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
-        return (*assignment.modules, *self.modules)
-
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
         self._copy_beside(assignment, resources["nbgrader"])
@@ -116,8 +130,10 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         if record.reason:
             grade_without_running(nb, assignment, record.reason)
             return nb, resources
-        job = self._job(nb, assignment, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
+        excluded = self.parent.parent.exclude_overwriting.get(assignment.folder, [])
+        # The exporter has read the files, with the notebook that is graded.
+        job = make_job(nb, assignment, self, student, self.parent.files_beside, tuple(excluded))
         try:
             executor = self.parent.parent.executor
             result = run_job(job, assignment) if executor is None else executor(job)
@@ -136,18 +152,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), max_points)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
-
-    def _job(self, nb: NotebookNode, assignment: Assignment, about: dict[str, str]) -> GradingJob:
-        excluded = self.parent.parent.exclude_overwriting.get(about["assignment"], [])
-        return make_job(
-            # The exporter has read the files, with the notebook that is graded.
-            nb,
-            assignment,
-            self,
-            about["student"],
-            self.parent.files_beside,
-            tuple(excluded),
-        )
 
     def _copy_beside(self, assignment: Assignment, about: dict[str, str]) -> None:
         """Beside the graded notebook: the assignment's small files, which its text may show, and the time.
@@ -171,3 +175,94 @@ def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> No
     # As nbgrader writes them, and as it must be able to read them again.
     if content is not None and content.isascii() and len(content) <= LONGEST_SMALL_FILE:
         write_replacing(content, folder / name)
+
+
+NO_NOTEBOOKS = "No notebooks were matched by"
+SEARCHED_AT_THE_TOP = (
+    "nbgrader looks for notebooks at the top of a submission's folder only: `nbjudge grade` also grades a "
+    "submission in a subfolder, under another file name, or behind a link."
+)
+
+
+class NamesOtherCommand(logging.Filter):
+    """Add to nbgrader's error that it found no notebook which command grades such submissions.
+
+    nbgrader searches before it makes its exporter, and exits; it has no setting for this.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if record.levelno == logging.ERROR and message.startswith(NO_NOTEBOOKS):
+            record.msg, record.args = f"{message}. {SEARCHED_AT_THE_TOP}", None
+        return True
+
+
+# nbgrader searches for submissions, and logs the names of files, before it makes the exporter.
+LOG: Any = get_logger()
+keep_plain(LOG)
+LOG.addFilter(NamesOtherCommand())
+
+
+class SubmissionExporter(NotebookExporter):
+    """Read submissions in any state, including those that stock nbgrader passes over.
+
+    For `Autograde.exporter_class`. A submission without the assignment's notebook is graded too: the
+    notebook may have another name, and if there is none the student is told so.
+    """
+
+    handed_in: SubmissionFolder  # the submission that is being graded
+    files_beside: dict[str, bytes]  # its files that are put beside the notebook while it runs
+    # nbconvert validates a notebook after the last preprocessor, not after each one.
+    optimistic_validation = Bool(True).tag(config=True)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        keep_plain(self.log)
+        take_over(self.parent, self.config)
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
+        try:
+            with exit_on_write_error(Path(filename)):
+                return self._from_filename(filename, resources, **kwargs)
+        except OutOfReachError as error:
+            raise CourseError(OUT_OF_REACH.format(filename, error)) from error
+
+    def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
+        converter: Any = self.parent
+        coursedir = converter.coursedir
+        about = resources["nbgrader"]
+        if Path(filename).parent != folders_of(coursedir).submitted(about["student"], about["assignment"]):
+            return super().from_filename(filename, resources=resources, **kwargs)
+        stop_if_unwritable(coursedir, f"Grading stopped before {about['student']}.")
+        self._read(assignment_of(coursedir, about), resources)
+        resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
+        return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
+
+    def _read(self, assignment: Assignment, resources: Any) -> None:
+        """Read a submission once: the digest is recorded of the very content that is graded."""
+        converter: Any = self.parent
+        about, name = resources["nbgrader"], f"{assignment.name}.ipynb"
+        notebooks = assignment.course.assignments_in(assignment.folder)
+        forms = {f"{each.name}.ipynb": template_of(each, self.config) for each in notebooks}
+        folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
+        try:
+            handed_in = read_handed_in(folder, forms)
+        except OSError as error:
+            raise OutOfReachError(f"{error.strerror}") from error
+        contents = {each: contents_of(form) for each, form in forms.items()}
+        submission = read_submission(handed_in, name, answer_cells(forms[name]), contents)
+        protected = converter.exclude_overwriting.get(about["assignment"], [])
+        given = set(plain_file_names(assignment.source_path.parent)) - set(protected)
+        limits = assignment.limits or GradingSettings(config=self.config).limits
+        limit = min(ALL_EXTRA_FILES, limits.disk // 2)
+        files, note = files_beside(handed_in, submission.path, given, limit)
+        cells = [*submission.cells, *(cell for form in forms.values() for cell in form.cells)]
+        for other in named_notebooks(cells, forms.keys() - {name}):
+            # As students have it, with their answers: it holds no hidden test and no solution.
+            answers = read_submission(handed_in, other, answer_cells(forms[other]), contents).cells
+            merged = merge_submission(without_hidden_regions(forms[other], self.config), answers)
+            files[other] = nbformat.writes(merged).encode()
+        self.files_beside = files
+        self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
+        resources["nbjudge_digest"] = handed_in.digest
+        resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
