@@ -22,8 +22,7 @@ from traitlets.config import Config
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import Folder, read_handed_in
 from nbjudge.submission.read_submission import Submission, read_submission
 
 pytest.importorskip("torch")  # its answers are tensors

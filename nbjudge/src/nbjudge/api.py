@@ -10,17 +10,15 @@ from pathlib import Path
 
 from nbjudge.course.assignment_forms import answer_cells, template_of
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, find_course
+from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
-from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import make_job, notebook_from_json, run_job
+from nbjudge.grading.job import grade_without_running, make_job, notebook_from_json, run_job
 from nbjudge.grading.prepare import check_solution, prepare, refuse_problems
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
 from nbjudge.settings import GradingSettings
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in_file
+from nbjudge.submission.files import Folder, read_handed_in_file
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import read_submission
 
@@ -117,8 +115,13 @@ def grade_notebook(
     refuse_problems([target])
     form = template_of(target, settings.config)
     name = f"{target.name}.ipynb"
+    # Below `submitted/`, and elsewhere on two levels, no link is followed.
+    base = target.course.folders.by_step()["submitted"]
+    if not path.is_relative_to(base):
+        base = path.parents[min(2, len(path.parents) - 1)]
+    folder = Folder(base, str(path.parent.relative_to(base)))
     try:
-        submitted = read_handed_in_file(_folder_of(path, target.course), path.name, name)
+        submitted = read_handed_in_file(folder, path.name, name)
     except OSError as error:
         raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
     submission = read_submission(submitted, name, answer_cells(form))
@@ -134,10 +137,3 @@ def grade_notebook(
     cells = notebook_from_json(result.notebook).cells
     verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]
     return GradedNotebook(called, tuple(verdicts), result.warning, result.seconds)
-
-
-def _folder_of(path: Path, course: Course) -> Folder:
-    """The folder of a file. Below `submitted/`, and elsewhere on two levels, no link is followed."""
-    submitted = course.folders.by_step()["submitted"]
-    base = submitted if path.is_relative_to(submitted) else path.parents[min(2, len(path.parents) - 1)]
-    return Folder(base, str(path.parent.relative_to(base)))

@@ -32,16 +32,14 @@ def parsed_expression(source: str) -> ast.expr:
         return ast.parse(source, mode="eval").body
 
 
-def symbols(source: str) -> SymbolTable:
-    """The symbol table of a program: which names each of its scopes binds and uses. Raises SyntaxError."""
-    with _one_at_a_time:
-        return symtable(source, "<cell>", "exec")
-
-
 def global_names(source: str) -> tuple[set[str], set[str], set[str]]:
-    """The global names that a program looks up, that it binds, and that functions in it bind."""
+    """The global names that a program looks up, that it binds, and that functions in it bind.
+
+    Raises SyntaxError.
+    """
     loads, binds, changed = set[str](), set[str](), set[str]()
-    top = symbols(source)
+    with _one_at_a_time:
+        top = symtable(source, "<cell>", "exec")
     for table in _tables(top):
         for symbol in table.get_symbols():
             if table is top or symbol.is_global():

@@ -8,7 +8,7 @@ from old_course import CLIP_TEST, code, make_clip_course
 
 from nbjudge.cell_metadata import Origin, mark_checked, mark_origin
 from nbjudge.course.course import open_course
-from nbjudge.grading.grade import grade
+from nbjudge.grading.job import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import Limits
 

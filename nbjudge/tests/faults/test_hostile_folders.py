@@ -24,8 +24,7 @@ from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, read_work
 
 from nbjudge.course.folders import invalid_id_reason
-from nbjudge.submission.files import MOST_EXTRA_FILES, Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import MOST_EXTRA_FILES, Folder, read_handed_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

@@ -15,7 +15,7 @@ from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.loading import read_notebook
-from nbjudge.grading.grade import grade
+from nbjudge.grading.job import grade
 from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.sandbox.fork_server_client import close_fork_server

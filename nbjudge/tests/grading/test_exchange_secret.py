@@ -5,8 +5,7 @@ import os
 import pytest
 
 from nbjudge.nbgrader_hooks.plugins import write_small_file
-from nbjudge.submission.files import TIMESTAMP_FILE, Folder
-from nbjudge.submission.folder import EXCHANGE_SECRET, files_beside, read_handed_in
+from nbjudge.submission.files import EXCHANGE_SECRET, TIMESTAMP_FILE, Folder, files_beside, read_handed_in
 
 
 @pytest.fixture

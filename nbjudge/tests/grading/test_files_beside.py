@@ -2,9 +2,8 @@
 
 import pytest
 
-from nbjudge.submission import folder as folders
-from nbjudge.submission.files import LARGEST_EXTRA_FILE, Folder
-from nbjudge.submission.folder import files_beside, read_handed_in
+from nbjudge.submission import files as folders
+from nbjudge.submission.files import LARGEST_EXTRA_FILE, Folder, files_beside, read_handed_in
 
 
 @pytest.mark.parametrize(

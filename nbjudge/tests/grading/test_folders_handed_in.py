@@ -14,8 +14,7 @@ from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, m
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import read_graded
-from nbjudge.submission.files import Folder, write_files
-from nbjudge.submission.folder import SubmissionFolder, files_beside, read_handed_in
+from nbjudge.submission.files import Folder, SubmissionFolder, files_beside, read_handed_in, write_files
 
 pytestmark = pytest.mark.integration
 

@@ -19,8 +19,7 @@ from test_student_prose import PIECES, what_is_more_than_text
 from nbjudge.cell_metadata import recorded_remarks
 from nbjudge.feedback.prose import as_html
 from nbjudge.submission import read_submission as pictures
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import Folder, read_handed_in
 from nbjudge.submission.merge import merge_submission, neutralize_markup
 from nbjudge.submission.read_submission import Picture, read_submission
 

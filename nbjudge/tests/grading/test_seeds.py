@@ -8,8 +8,7 @@ import pytest
 from tiny_course import answered, cell_of
 
 from nbjudge.grading.job import KEY_FILE, submission_seed
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import Folder, read_handed_in
 
 FILES = {"helper.py": b"two = 2", "data/table.csv": b"1,2"}
 

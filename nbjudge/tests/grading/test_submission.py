@@ -10,7 +10,7 @@ from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, read_work, release
 
 from nbjudge.submission import read_submission as reading
-from nbjudge.submission.folder import LARGEST_NOTEBOOK
+from nbjudge.submission.files import LARGEST_NOTEBOOK
 from nbjudge.submission.read_submission import MOST_CELLS, MOST_FOR_A_NOTE, MOST_PARSED, Submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"

@@ -7,8 +7,7 @@ import pytest
 from nbformat import NotebookNode, v4
 
 from nbjudge.course.assignment_forms import answer_cells
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import Folder, read_handed_in
 from nbjudge.submission.read_submission import contents_of, read_submission
 
 CANVAS = "lovelaceada_1815_1843_"

@@ -15,7 +15,7 @@ import pytest
 import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server_client import close_fork_server
-from nbjudge.sandbox.inside.kernel import OTHERS
+from nbjudge.sandbox.inside.supervisor import OTHERS
 
 pytestmark = pytest.mark.integration
 

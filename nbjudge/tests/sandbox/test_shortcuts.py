@@ -10,7 +10,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.session import Session
 
 from nbjudge.sandbox.inside.fork_server import seed_no_accelerator
-from nbjudge.sandbox.inside.kernel import flush_what_was_written, leave_plain_python, send_what_is_read
+from nbjudge.sandbox.inside.supervisor import flush_what_was_written, leave_plain_python, send_what_is_read
 
 PLAIN = ["x = 1\n\nif x:\n    print('%time', '?')  # why?\n", "'''\n%time\n!ls\n?x\n'''\n", "y = x \\\n% 2\n"]
 OF_IPYTHON = [

@@ -22,7 +22,7 @@ from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.course.course import Course
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.errors import CourseError
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import read_handed_in
 
 LESSON = "01_tiny"
 

@@ -61,7 +61,10 @@ def make_plan(
             f"No student has handed in {assignment}: there is no folder {where}. Collect it with "
             f"`nbgrader collect {shlex.quote(assignment)}`, or put each student's files into such a folder."
         )
-    chosen = [student for student in handed_in if _is_chosen(student, students)]
+    if isinstance(students, str):
+        chosen = [student for student in handed_in if fnmatchcase(student, students)]
+    else:
+        chosen = [student for student in handed_in if student in students]
     if not chosen:
         raise CourseError(
             f"None of the {len(handed_in)} students who handed in {assignment} matches {students!r}; "
@@ -77,10 +80,6 @@ def make_plan(
     changed = [changed_material(folder, material) for folder in graded]
     outdated = sum(map(bool, changed))
     return Plan(folders, assignment, todo, len(chosen) - len(todo), outdated, frozenset().union(*changed))
-
-
-def _is_chosen(student: str, students: str | Collection[str]) -> bool:
-    return fnmatchcase(student, students) if isinstance(students, str) else student in students
 
 
 def _why(

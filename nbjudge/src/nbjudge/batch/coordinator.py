@@ -183,13 +183,10 @@ class ClassRun:
                     if not done:
                         yield None
             except BaseException:
-                self._stop()
+                # nbgrader removes what it has begun of what is out at work.
+                self._stopping = True
+                self.workers.stop()
                 raise
-
-    def _stop(self) -> None:
-        """Take back what is out at work; nbgrader removes what it has begun of it."""
-        self._stopping = True
-        self.workers.stop()
 
     def _grade(self, student: str) -> GradedSubmission:
         """In a thread of its own."""

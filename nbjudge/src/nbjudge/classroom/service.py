@@ -112,7 +112,8 @@ async def _serve(tutors: ClassTutors, csv_format: CsvFormat) -> None:
     app = application(state, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
     app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])
     address = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
-    raise_file_limit()
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # as many as the system allows
     BoundedServer(app, **SERVER_LIMITS).listen(address.port or 80, address.hostname or "127.0.0.1")
     log.info("The tutor listens at %s", address.geturl())
     await asyncio.Event().wait()
@@ -246,9 +247,3 @@ class BoundedServer(HTTPServer):
             log.warning(
                 "More than %d connections are open; %d were closed since the start.", MOST_OPEN, self.closed
             )
-
-
-def raise_file_limit() -> None:
-    """Let this process open as many files as the system allows it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

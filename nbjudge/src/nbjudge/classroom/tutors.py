@@ -229,14 +229,9 @@ class ClassTutors:
             )
         )
         self.on_change()
-        result.remark = self._board_notice(learner)
-
-    def _board_notice(self, learner: str) -> str:
-        """Return the notice that there is a board, with a learner's first check."""
-        if learner in self._notified:
-            return ""
-        self._notified.add(learner)
-        return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
+        if learner not in self._notified:  # with a learner's first check
+            self._notified.add(learner)
+            result.remark = ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
 
 
 def _make_mistakes(assignment: TutoredAssignment, name: str, seed: int, of_all_cases: bool) -> None:

@@ -60,7 +60,9 @@ def grading_template(
         if exercise is not None:
             clear.preprocess_cell(cell, ResourcesDict(), 0)
             mark_checked(cell, exercise)
-        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and _is_plain(cell):
+        # Old courses mark cells with which nbgrader does nothing as well, without an id.
+        is_plain = not any(is_kind(cell) for is_kind in (is_grade, is_solution, is_locked, is_task))
+        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and is_plain:
             mark_left_out(cell)
         # Checksums of answers say whether they are still the stub, so they are those of the release;
         # those of test cells say whether the cell was changed since it was put here.
@@ -101,11 +103,6 @@ def named_notebooks(cells: Iterable[Any], notebooks: Iterable[str]) -> list[str]
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:
     """The cells of a grading template in which students answer, by grade id; their text is as released."""
     return {cell.metadata.nbgrader["grade_id"]: cell for cell in form.cells if is_solution(cell)}
-
-
-def _is_plain(cell: NotebookNode) -> bool:
-    """Whether nbgrader does nothing with a cell: old courses mark such cells as well, without an id."""
-    return not any(is_kind(cell) for is_kind in (is_grade, is_solution, is_locked, is_task))
 
 
 def _converted(

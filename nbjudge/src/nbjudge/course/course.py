@@ -339,9 +339,13 @@ def material_digests(root: Path, source: Path, checks: Iterable[Path]) -> dict[s
     for path in checks:
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         contents |= {file: file.read_bytes() for file in files}
-    extra = b"".join(_file_parts(source.parent))
+    beside = source.parent
+    extra = [
+        os.fsencode(name) + hashlib.sha256((beside / name).read_bytes()).digest()
+        for name in sorted(plain_file_names(beside))
+    ]
     if extra:
-        contents[source.parent] = extra
+        contents[beside] = b"".join(extra)
     return {
         os.path.relpath(path, root): hashlib.sha256(content).hexdigest()[:DIGITS]
         for path, content in contents.items()
@@ -354,8 +358,3 @@ def changed_sentence(assignment: str, students: int, changed: Collection[str], c
     before = f"graded before {first_few(sorted(changed))} changed"
     it = "it" if students == 1 else "them"
     return f"{assignment}: {were} {before}: `{command} {shlex.quote(assignment)} --force` grades {it} again."
-
-
-def _file_parts(folder: Path) -> Iterator[bytes]:
-    for name in sorted(plain_file_names(folder)):
-        yield os.fsencode(name) + hashlib.sha256((folder / name).read_bytes()).digest()

@@ -23,6 +23,8 @@ LONGEST_ID = 128  # characters that fit into nbgrader's gradebook
 BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
+# Categories of characters that steer how text is set (such as U+200B), end a line, or are none yet.
+INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 # The formgrader's pages put an id into markup and scripts as it is.
 MARKUP = re.compile(r"[<>\\`]|\"(?=.*[=(\[{;])|[=(\[{;].*\"")
 
@@ -163,7 +165,7 @@ def find_root(start: Path) -> Path:
 
 def invalid_id_reason(student: str) -> str | None:
     """The reason why this name cannot be a student's id, in a sentence; None if it can."""
-    if BLANK.search(student) or any(map(_is_invisible, student)):
+    if BLANK.search(student) or any(unicodedata.category(character) in INVISIBLE for character in student):
         what = "holds characters that cannot be shown"
     elif student.strip() != student:
         what = "begins or ends with a space"
@@ -174,8 +176,3 @@ def invalid_id_reason(student: str) -> str | None:
     else:
         return None
     return f"The folder's name {shown_name(student)} {what}, and cannot be a student's id: rename the folder."
-
-
-def _is_invisible(character: str) -> bool:
-    """Whether it steers how text is set (such as U+200B and U+00AD), ends a line, or is no character yet."""
-    return unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")

@@ -307,16 +307,12 @@ class Notebook:
                 statements = (each for each in self._statements if each in needed)
                 return self._run(statements, needed, self._new_names())[name]
             except (_StoppedError, KeyError):
-                others = (s for s in self._statements if s.position <= last and _may_run(s, needed))
-            try:
-                with without_windows(), redirect_stdout(io.StringIO()):
-                    return self._run(others, needed, self._new_names())[name]
-            except _StoppedError as stopped:
-                raise CourseError(
-                    NOT_LOADED.format(name=name, reason=self._cause(stopped))
-                ) from stopped.error
-            except KeyError:
-                raise CourseError(NOT_LOADED.format(name=name, reason=self._nothing_defines(name))) from None
+                others = (each for each in self._statements if each.position <= last)
+            with without_windows():
+                names = self._run_all(name, others, needed, self._new_names())
+        if name not in names:
+            raise CourseError(NOT_LOADED.format(name=name, reason=self._nothing_defines(name)))
+        return names[name]
 
     def values(
         self, wanted: Mapping[str, Collection[str]], called_in: Mapping[str, Collection[str]]
@@ -335,13 +331,9 @@ class Notebook:
             random.seed()  # as in a new kernel: what is drawn without a seed differs from run to run
             for answer in sorted(ends, key=ends.__getitem__):
                 part = (s for s in self._statements if start <= s.position <= ends[answer])
+                self._run_all(answer, part, needed, names)
                 try:
-                    with redirect_stdout(io.StringIO()):
-                        self._run((each for each in part if _may_run(each, needed)), needed, names)
                     found[answer] = {name: copy_value(names[name]) for name in wanted[answer]}
-                except _StoppedError as stopped:
-                    reason = self._cause(stopped)
-                    raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from stopped.error
                 except KeyError as error:
                     reason = NOT_DEFINED.format(name=error.args[0], path=self.path)
                     raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from None
@@ -356,6 +348,21 @@ class Notebook:
     def _new_names(self) -> dict[str, Any]:
         # Answer cells must know their module's name, or a class defined in one cannot be found again.
         return vars(ModuleType(f"reference_{self.path.stem}")) | kernel_names()
+
+    def _run_all(
+        self,
+        answer: str,
+        statements: Iterable[Statement],
+        needed: Collection[Statement],
+        names: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Run as `_run` does, in silence; raises CourseError if a statement stops that an answer needs."""
+        try:
+            with redirect_stdout(io.StringIO()):
+                return self._run((each for each in statements if _may_run(each, needed)), needed, names)
+        except _StoppedError as stopped:
+            reason = self._cause(stopped)
+            raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from stopped.error
 
     def _run(
         self, statements: Iterable[Statement], needed: Collection[Statement], names: dict[str, Any]

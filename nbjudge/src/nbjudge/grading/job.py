@@ -1,8 +1,8 @@
 """A grading job: a merged notebook goes in, a graded one comes back, both as plain data.
 
-A job is the same in this process, in a worker and on another machine. It reads the assignment's folder and
-writes to no folder of the course. Its inputs are drawn from a seed that depends on the submission and on the
-course's secret key.
+Its cells are run, its answers called and judged, and the verdicts recorded. A job is the same in this
+process, in a worker and on another machine. It reads the assignment's folder and writes to no folder of the
+course. Its inputs are drawn from a seed that depends on the submission and on the course's secret key.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,15 +24,251 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from nbjudge.calls import Answer, AnswerCaller, Call, Reply
+from nbjudge.cell_metadata import (
+    checked_exercise,
+    is_left_out,
+    is_written_by_student,
+    nbgrader_metadata,
+    own_metadata,
+    update_own_metadata,
+)
 from nbjudge.course.course import Assignment
+from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
-from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.grading.regrades import record_answers
-from nbjudge.kernel.client import open_kernel
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
+from nbjudge.plain_text import plain_line
+from nbjudge.probe.watching import WatchedCalls
+from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
+from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import copy_plain_files, plain_file_names, write_files
+
+LEFT_OUT = {
+    "output_type": "stream",
+    "name": "stdout",
+    "text": "(Not run for grading: no answer depends on this cell.)\n",
+}
+MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
+NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
+SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+MAGICS_THAT_KEEP_NAMES = ("%%time", "%%capture", "%%prun")
+SKIPPED = "The time for this notebook was used up before this cell."
+LONGEST_ERROR = 200  # characters
+CELL_STATUSES: dict[Outcome, Status] = {
+    "done": Status.COMPLETED,
+    "timeout": Status.TIMED_OUT,
+    "died": Status.KERNEL_DIED,
+    "skipped": Status.NOT_REACHED,
+}
+
+
+def grade(
+    notebook: NotebookNode,
+    assignment: Assignment,
+    folder: Path,
+    seed: int,
+    environment: KernelEnvironment,
+    costs: Costs | None = None,
+) -> list[Verdict]:
+    """Run a notebook in a kernel of its own, judge its exercises, and write the verdicts into its cells.
+
+    A test without a `check` is run like any other cell; nbgrader reads its points from the outputs. The
+    verdicts are written only after the kernel has ended, so that nothing it sends can reach one. Raises
+    SandboxError if no kernel can be started.
+    """
+    judged = list[tuple[NotebookNode, Verdict, Status]]()
+    written = list[NotebookNode]()  # the cells of the student's that have run
+    costs = costs or Costs()
+    with open_kernel(folder, environment, costs) as kernel:
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            if is_left_out(cell):
+                cell.outputs = [nbformat.from_dict(LEFT_OUT)]
+                continue
+            _run(kernel, cell)
+            if is_written_by_student(cell):
+                written.append(cell)
+            name = checked_exercise(cell)
+            if name is None:
+                _settle_points(cell)
+                continue
+            answer_cell = find_answer_cell(written, name)
+            calls = AnswerCalls(kernel.call, answer_cell)
+            with costs.phase("judge"), in_folder(assignment.source_path.parent):
+                verdict = judge_exercise(
+                    assignment.exercises[name], assignment.reference_answer(name), calls, seed
+                )
+            if not calls.is_missing and (remark := remark_on_cell(answer_cell, verdict)) is not None:
+                verdict = replace(verdict, findings=(*verdict.findings, remark))
+            judged.append((cell, verdict, calls.status))
+    for cell in kernel.killers:  # some only when a later cell ran
+        write_cell_status(cell, Status.KERNEL_DIED)
+    with costs.phase("write verdicts and feedback"):
+        for cell, verdict, status in judged:
+            write_verdict(cell, verdict, status)
+    return [verdict for _, verdict, _ in judged]
+
+
+class AnswerCalls:
+    """Calls the answer to one exercise, and records what became of each call.
+
+    The answer's own cell, after it ran, may explain why there is no answer to call.
+    """
+
+    def __init__(self, call: AnswerCaller, cell: NotebookNode | None = None) -> None:
+        self._call, self._cell = call, cell
+        self.is_missing = False  # whether there is no answer to call
+        # By the identity of a call: the call, so that no identity is used twice, and its status. The judge
+        # repeats a call whose reply was lost: the last one counts.
+        self._statuses: dict[int, tuple[Call, str]] = {}
+
+    def __call__(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
+        reply = self._call(name, calls, watched_calls)
+        for call, answer in zip(calls, reply.answers, strict=False):
+            self._statuses[id(call)] = call, answer.status
+        self.is_missing = all(answer.status == "missing" for answer in reply.answers)
+        return Reply([self._explained(answer) for answer in reply.answers]) if self.is_missing else reply
+
+    def _explained(self, missing: Answer) -> Answer:
+        """Return a missing answer with the error, or else the magic, of its cell."""
+        error = _error_of(self._cell)
+        if error is not None:
+            return Answer("missing", error=error.ename, message=error.evalue)
+        magic = (self._cell or {"source": ""})["source"].lstrip().partition("\n")[0]
+        keeps_no_names = magic.startswith("%%") and magic.split()[0] not in MAGICS_THAT_KEEP_NAMES
+        return replace(missing, line=magic.split()[0]) if keeps_no_names else missing
+
+    @property
+    def status(self) -> Status:
+        """What became of the exercise: whether a call timed out or ended the kernel."""
+        statuses = {status for _, status in self._statuses.values()}
+        if "timeout" in statuses:
+            return Status.TIMED_OUT
+        return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED
+
+
+def find_answer_cell(written: list[NotebookNode], name: str) -> NotebookNode | None:
+    """Return the last of a student's cells that defines a name, or is the answer's for nbgrader."""
+    defined = re.compile(
+        rf"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+{re.escape(name)}\b|^{re.escape(name)}[ \t]*=(?!=)",
+        re.MULTILINE,
+    )
+    return next(
+        (
+            cell
+            for cell in reversed(written)
+            if nbgrader_metadata(cell).get("grade_id") == name or defined.search(cell.source)
+        ),
+        None,
+    )
+
+
+def remark_on_cell(cell: NotebookNode | None, verdict: Verdict) -> Finding | None:
+    """Say that an answer's own cell failed, if that matters for the answer that was judged all the same."""
+    error = _error_of(cell)
+    if error is None or error.ename == "NotImplementedError":
+        return None
+    text = plain_line(f"{error.ename}: {error.evalue}")[:LONGEST_ERROR].rstrip(".: ")
+    stops = f"The cell with `{verdict.exercise}` stops with {text}"
+    if error.ename in SYNTAX_ERRORS:
+        return Finding(f"{stops}, so nothing of it ran: what was judged is from another cell.")
+    return Finding(f"{stops}. Fix that first.") if verdict.points < verdict.max_points else None
+
+
+def _error_of(cell: NotebookNode | None) -> NotebookNode | None:
+    """Return the error that a cell ended with."""
+    outputs = [] if cell is None else cell.outputs
+    return next((output for output in reversed(outputs) if output.output_type == "error"), None)
+
+
+def is_given(cell: NotebookNode) -> bool:
+    """Whether a cell is code of the assignment's own that is to run without an error whatever is answered."""
+    return (
+        cell.cell_type == "code"
+        and not nbgrader_metadata(cell).get("grade")
+        and not is_written_by_student(cell)
+        and may_not_fail(cell)
+    )
+
+
+def may_not_fail(cell: NotebookNode) -> bool:
+    """Whether its author has not marked a cell as one that shows an error on purpose."""
+    return MAY_FAIL not in cell.metadata.get("tags", [])
+
+
+def stopped_with(cell: NotebookNode) -> str:
+    """Which error a cell stopped with, such as "stops with NameError: …"; empty if it ran to its end."""
+    for output in cell.get("outputs", []):
+        if output.output_type == "error":
+            if output.ename == NO_FRONTEND:
+                return "stops: input() cannot be answered while grading"
+            return f"stops with {plain_line(f'{output.ename}: {output.evalue}'.rstrip(': '))}"
+    return ""
+
+
+def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason: str) -> list[Verdict]:
+    """Nothing can be run: every judged cell gets 0, and the reason."""
+    write_record(notebook, replace(read_record(notebook), status=Status.NOT_RUN, reason=reason))
+    verdicts = []
+    for cell in notebook.cells:
+        name = checked_exercise(cell)
+        if name is None and cell.cell_type == "code" and nbgrader_metadata(cell).get("grade"):
+            # nbgrader gives a silent test full marks.
+            cell.outputs = [_error("NotRun", reason)]
+        if name is not None:
+            groups = (GroupVerdict(g.name, g.points, False) for g in assignment.exercises[name].groups)
+            verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
+            write_verdict(cell, verdicts[-1], Status.NOT_RUN)
+    return verdicts
+
+
+def _run(kernel: KernelClient, cell: NotebookNode) -> None:
+    outcome = kernel.run_cell(cell)
+    write_cell_status(cell, CELL_STATUSES[outcome])
+    if outcome == "skipped":
+        cell.outputs, cell.execution_count = [_error(outcome, SKIPPED)], None
+
+
+def _settle_points(cell: NotebookNode) -> None:
+    """Have a test's own result be one that nbgrader does not stop the submission at.
+
+    nbgrader reads the first result of a graded cell as its points. A number above the points of the cell
+    counts as all of them, and is recorded; a result that shows no text is 0, with the reason.
+    """
+    settings = nbgrader_metadata(cell)
+    results = [output for output in cell.outputs if output.output_type == "execute_result"]
+    if not settings.get("grade") or settings.get("solution") or not results:
+        return
+    from nbgrader.utils import determine_grade  # its package takes seconds to import
+
+    points = cell.metadata.nbgrader["points"]
+    try:
+        determine_grade(cell)
+    except ValueError:
+        update_own_metadata(cell, returned=results[0].data["text/plain"])
+        results[0].data = nbformat.from_dict({"text/plain": f"{points:g}"})
+    except KeyError:
+        cell.outputs.append(
+            _error("NoPoints", f"The result of this cell is no number of at most {points:g}.")
+        )
+        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+
+
+def returned_too_much(cell: NotebookNode) -> str:
+    """The number that a test returned, if it is above the points of its cell; otherwise empty."""
+    return plain_line(str(own_metadata(cell).get("returned", "")))
+
+
+def _error(name: str, sentence: str) -> NotebookNode:
+    return nbformat.v4.new_output("error", ename=name, evalue=sentence, traceback=[sentence])
+
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 KEY_FILE = ".grading-key"
@@ -116,17 +353,14 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
             _check_that_kernels_start(job.environment, assignment)
             warning = str(error)
             verdicts = grade_without_running(notebook, assignment, f"{NOT_WITH_THESE_FILES} ({error})")
-        record_answers(notebook, _own_files(job, assignment))
+        # A student's files that an answer can depend on: all but those that the assignment replaces.
+        given = set(plain_file_names(assignment.source_path.parent)) - set(job.exclude_overwriting)
+        own_files = {path: content for path, content in job.files.items() if path not in given}
+        record_answers(notebook, own_files)
         graded = notebook_to_json(notebook)
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     seconds = round(time.monotonic() - started, 3)
     return GradingResult(graded, points, seconds, warning, costs)
-
-
-def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:
-    """A student's files that an answer can depend on: all but those that the assignment replaces."""
-    given = set(plain_file_names(assignment.source_path.parent)) - set(job.exclude_overwriting)
-    return {path: content for path, content in job.files.items() if path not in given}
 
 
 def notebook_to_json(notebook: NotebookNode) -> str:

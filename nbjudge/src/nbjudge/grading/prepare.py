@@ -31,8 +31,16 @@ from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import course_directory, other_cells_reason, sqlite_file
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import BrokenAssignmentError, CourseError, SandboxError
-from nbjudge.grading.grade import is_given, may_not_fail, returned_too_much, stopped_with
-from nbjudge.grading.job import Executor, GradingJob, make_job, notebook_from_json
+from nbjudge.grading.job import (
+    Executor,
+    GradingJob,
+    is_given,
+    make_job,
+    may_not_fail,
+    notebook_from_json,
+    returned_too_much,
+    stopped_with,
+)
 from nbjudge.plain_text import cell_label, first_few
 from nbjudge.record.graded_cell import Status, read_cell_status
 from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
@@ -55,7 +63,11 @@ def prepare(course: Course, settings: GradingSettings) -> list[str]:
     sandbox on this machine and the course requires one; CourseError if it would show the course, its
     exchange or its settings to students, or if an option differs from what the tutor reads.
     """
-    _refuse_other_changed_arguments(course, settings)
+    if settings.changed_arguments != course.changed_arguments:
+        raise CourseError(
+            f"RunAndJudge.changed_arguments is {settings.changed_arguments!r} for this run, and in "
+            f"nbgrader_config.py it is {course.changed_arguments!r}. Set it there: the tutor reads it, too."
+        )
     reason = refusal() if settings.sandbox else None
     if reason is not None:
         raise SandboxError(f"{reason} {WITHOUT_SANDBOX}")
@@ -102,15 +114,6 @@ def protected_paths(course: Course, config: Config) -> list[tuple[str, Path]]:
     whole.merge(config)  # such as what the command line says
     exchange = Exchange(config=whole)
     return [*paths, ("The exchange", Path(exchange.root)), ("The exchange's cache", Path(exchange.cache))]
-
-
-def _refuse_other_changed_arguments(course: Course, settings: GradingSettings) -> None:
-    """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
-    if settings.changed_arguments != course.changed_arguments:
-        raise CourseError(
-            f"RunAndJudge.changed_arguments is {settings.changed_arguments!r} for this run, and in "
-            f"nbgrader_config.py it is {course.changed_arguments!r}. Set it there: the tutor reads it, too."
-        )
 
 
 SOLUTIONS_FILE = ".graded-solutions"
@@ -200,10 +203,10 @@ def solved_form(assignment: Assignment, config: Config) -> NotebookNode:
 
 
 def _warnings(graded: NotebookNode, assignment: Assignment, settings: GradingSettings) -> Iterator[str]:
-    labels = [
-        cell_label(place, cell.source)
-        for place, cell in enumerate(graded.cells, _first(assignment, settings))
-    ]
+    # A course may have a header before the first cell of the source notebook.
+    header = IncludeHeaderFooter(config=settings.config).header
+    first = 1 - (len(read_notebook(assignment.course.root / header).cells) if header else 0)
+    labels = [cell_label(position, cell.source) for position, cell in enumerate(graded.cells, first)]
     cells = list(zip(graded.cells, labels, strict=True))
     # What is too slow, or dies, says nothing of the cells behind it.
     ran = takewhile(lambda each: read_cell_status(each[0]) is Status.COMPLETED, cells)
@@ -228,12 +231,6 @@ def _warnings(graded: NotebookNode, assignment: Assignment, settings: GradingSet
         if returned := returned_too_much(cell):
             points = f"{nbgrader_metadata(cell)['points']:g}"
             yield TOO_MANY.format(notebook=assignment.name, test=label, returned=returned, points=points)
-
-
-def _first(assignment: Assignment, settings: GradingSettings) -> int:
-    """The position of the first cell in the source notebook, before which a course may have a header."""
-    header = IncludeHeaderFooter(config=settings.config).header
-    return 1 - (len(read_notebook(assignment.course.root / header).cells) if header else 0)
 
 
 def _loses_points(cell: NotebookNode) -> bool:

@@ -33,8 +33,7 @@ from nbjudge.errors import (
     WorkerDiedError,
     stop_on_course_error,
 )
-from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import make_job, notebook_from_json, run_job
+from nbjudge.grading.job import grade_without_running, make_job, notebook_from_json, run_job
 from nbjudge.grading.regrades import apply_regrades
 from nbjudge.nbgrader_hooks.autograde import exit_on_write_error, stop_if_unwritable, take_over
 from nbjudge.plain_text import as_html, keep_plain
@@ -43,19 +42,17 @@ from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_re
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import (
     ALL_EXTRA_FILES,
-    LARGEST_EXTRA_FILE,
-    TIMESTAMP_FILE,
-    copy_plain_files,
-    plain_file_names,
-    write_replacing,
-)
-from nbjudge.submission.folder import (
     EXCHANGE_SECRET,
+    LARGEST_EXTRA_FILE,
     OUT_OF_REACH,
+    TIMESTAMP_FILE,
     OutOfReachError,
     SubmissionFolder,
+    copy_plain_files,
     files_beside,
+    plain_file_names,
     read_handed_in,
+    write_replacing,
 )
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission, contents_of, read_submission

@@ -20,8 +20,7 @@ from nbjudge.cell_metadata import (
 )
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record import graded_cell
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.files import Folder, read_handed_in
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -182,12 +181,6 @@ def is_finished(notebook: Path) -> bool:
     return record is not None and record.status is not graded_cell.Status.UNFINISHED
 
 
-def recorded_digest(notebook: Path) -> str:
-    """The digest of the submission that a graded notebook records; empty if it has none."""
-    record = _read_record_only(notebook)
-    return "" if record is None else record.digest
-
-
 def changed_material(graded: Path, material: Mapping[str, Mapping[str, str]]) -> set[str]:
     """The paths of what the author changed, added or removed since a submission was graded.
 
@@ -228,7 +221,8 @@ def is_same_content(submitted: Folder, graded: Path, notebooks: Collection[str])
     OSError
         If the submission cannot be read.
     """
-    recorded = {recorded_digest(graded / name) for name in notebooks}
+    records = (_read_record_only(graded / name) for name in notebooks)
+    recorded = {"" if record is None else record.digest for record in records}
     if "" in recorded:
         return None
     return recorded == {read_handed_in(submitted, notebooks).digest}

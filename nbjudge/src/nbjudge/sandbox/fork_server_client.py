@@ -261,9 +261,7 @@ class ForkServerClient:
         SandboxError
             If the fork server or the kernel does not start in time.
         """
-        kernel = self._take_spare(limits, files)
-        if kernel is None:
-            kernel = self._fork_now(limits, files)
+        kernel = self._take_spare(limits, files) or self._fork_now(limits, files)
         try:
             self._spare = self._request(limits)
         except SandboxError:

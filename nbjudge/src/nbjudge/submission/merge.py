@@ -34,6 +34,7 @@ from nbjudge.cell_metadata import (
     is_released_text,
     is_written_by_student,
     mark_origin,
+    nbgrader_metadata,
     record_remarks,
 )
 from nbjudge.plain_text import shown_name
@@ -117,7 +118,9 @@ def _match(source: NotebookNode, cells: list[SubmittedCell]) -> list[_Match]:
     assignment's cells may have one text, so their order decides.
     """
     by_mark = {
-        cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(source.cells) if _is_marked(cell)
+        marks["grade_id"]: at
+        for at, cell in enumerate(source.cells)
+        if "grade_id" in (marks := nbgrader_metadata(cell))
     }
     by_id = {cell["id"]: at for at, cell in enumerate(source.cells) if "id" in cell}
     by_text: dict[str, list[int]] = defaultdict(list)
@@ -182,7 +185,9 @@ def _choose_answers(source: NotebookNode, matches: list[_Match]) -> dict[int, li
             match for match in copied if match.cell.source.strip() and not _is_as_released(match.cell, answer)
         ]
         if answer.cell_type == "code":
-            elsewhere = [match for match in others if _defines(match.cell, _grade_id(answer))]
+            name = _grade_id(answer)
+            naming = (match for match in others if name in match.cell.source)  # quick to find
+            elsewhere = [match for match in naming if name in defined_names(match.cell.source)]
         else:
             elsewhere = _prose_below(matches, copied)
         chosen = written or elsewhere or copied
@@ -195,10 +200,6 @@ def _prose_below(matches: list[_Match], copied: list[_Match]) -> list[_Match]:
     behind = matches[matches.index(copied[-1]) + 1 :] if copied else []
     own = takewhile(lambda match: match.position is None, behind)
     return [match for match in own if match.cell.cell_type != "code" and match.cell.source.strip()]
-
-
-def _defines(cell: SubmittedCell, name: str) -> bool:
-    return name in cell.source and name in defined_names(cell.source)
 
 
 def _own_cells(
@@ -222,7 +223,7 @@ def _own_cells(
             released = source.cells[position]
             if cell.cell_type != "code" or is_left_out(released):
                 continue
-            if match.is_repeated and not (_is_answer(released) or _is_graded(released)):
+            if match.is_repeated and not (_is_answer(released) or nbgrader_metadata(released).get("grade")):
                 # A given cell that the student runs again, to have its data back. Behind a copy of an answer
                 # it stays where it is: it may be of a later part of the notebook.
                 before = in_order
@@ -288,16 +289,8 @@ def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
     return cell.source.strip() == own.source.strip() or is_released_text(own, cell.source)
 
 
-def _is_marked(cell: NotebookNode) -> bool:
-    return "grade_id" in cell.metadata.get("nbgrader", {})
-
-
 def _is_answer(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def _is_graded(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("grade"))
+    return bool(nbgrader_metadata(cell).get("solution"))
 
 
 def _grade_id(cell: NotebookNode) -> str:

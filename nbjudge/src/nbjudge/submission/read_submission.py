@@ -26,7 +26,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import first_few, plain_line, shown_name
-from nbjudge.submission.folder import (
+from nbjudge.submission.files import (
     ALL_CANDIDATES,
     SubmissionFolder,
     UnreadableFileError,

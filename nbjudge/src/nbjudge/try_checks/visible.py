@@ -25,7 +25,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.grading.grade import MAY_FAIL
+from nbjudge.grading.job import MAY_FAIL
 from nbjudge.try_checks.command import NO_CHECKS, Answer, Kind, answers_of_exercise, print_problems
 from nbjudge.values.kinds import kind_of
 

@@ -30,7 +30,9 @@ def main() -> None:
     all_processors = os.sched_getaffinity(0)
     # Some libraries read the number of processors when they are imported; a kernel gets one.
     os.sched_setaffinity(0, {random.choice(list(all_processors))})
-    import_all([*KERNEL_MODULES, *sys.argv[2:]])
+    for name in (*KERNEL_MODULES, *sys.argv[2:]):
+        with suppress(ImportError):  # without it a kernel is only slower
+            importlib.import_module(name)
     rehearse()
     os.sched_setaffinity(0, all_processors)
     threads = len(os.listdir("/proc/self/task"))
@@ -40,7 +42,8 @@ def main() -> None:
         print(reason, file=sys.stderr, flush=True)
         raise SystemExit(1)
     system.let_others_look(False)
-    no_more_user_namespaces()
+    with suppress(OSError):  # no more user namespaces, in which student code would have capabilities again
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
     # All kernels share the memory of these objects, so the garbage collector must not write to them.
     gc.collect()
@@ -57,19 +60,6 @@ def main() -> None:
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-def import_all(names: list[str]) -> None:
-    """Import the modules that are installed; without the others a kernel is only slower."""
-    for name in names:
-        with suppress(ImportError):
-            importlib.import_module(name)
-
-
-def no_more_user_namespaces() -> None:
-    """Forbid new user namespaces, in which student code would have capabilities again."""
-    with suppress(OSError):
-        Path("/proc/sys/user/max_user_namespaces").write_text("0")
 
 
 def rehearse() -> None:
