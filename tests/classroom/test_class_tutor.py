@@ -12,8 +12,14 @@ from classroom_lab import COURSE, classroom_of
 from traitlets.config import Config
 
 from nbjudge.classroom import request_handler
-from nbjudge.classroom.board import CheckEvent, CheckEvents, as_csv, is_instructor
-from nbjudge.classroom.limits import REQUESTS_PER_CHECK, RateLimiter, RequestRefusedError
+from nbjudge.classroom.board import CheckEvent, CheckEvents
+from nbjudge.classroom.request_handler import (
+    REQUESTS_PER_CHECK,
+    RateLimiter,
+    RequestRefusedError,
+    as_csv,
+    is_instructor,
+)
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError

@@ -11,9 +11,8 @@ from classroom_lab import PREFIX, classroom_of
 
 from nbjudge.classroom import service as class_service
 from nbjudge.classroom.board import CheckEvent, CheckEvents
-from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import LARGEST_BODY
-from nbjudge.classroom.service import refusal
+from nbjudge.classroom.service import limit_address_space, refusal
 from nbjudge.tutor import conversation, messages, signatures
 from nbjudge.tutor.conversation import Conversation
 from nbjudge.tutor.messages import CallRequest, Notice

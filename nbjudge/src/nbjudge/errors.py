@@ -78,6 +78,15 @@ class ExportError(NbgraderCommandError):
     """`nbgrader export` cannot write the file."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is no memory: Python's own, torch's, or that of a new thread."""
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(
+        sign in str(error) for sign in ("can't allocate memory", "can't start new thread")
+    )
+
+
 # The modules of the packages that the group `grading` of pyproject.toml installs.
 GRADING = "IPython ipykernel jinja2 jupyter_client latex2mathml markupsafe nbconvert nbformat nbgrader nh3 "
 GRADING += "orjson psutil pygments sqlalchemy zmq"

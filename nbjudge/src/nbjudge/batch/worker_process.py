@@ -29,10 +29,9 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 from nbjudge.batch import GradingFailedError
-from nbjudge.classroom.limits import is_out_of_memory
 from nbjudge.course.course import Assignment, AssignmentSummary, Course
 from nbjudge.course.folders import CourseFolders
-from nbjudge.errors import GradingImpossibleError
+from nbjudge.errors import GradingImpossibleError, is_out_of_memory
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server_client import ForkServerClient, close_fork_server, use_fork_server
 from nbjudge.sandbox.inside.limits import limit_memory

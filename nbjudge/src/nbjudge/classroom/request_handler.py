@@ -8,12 +8,14 @@ that is logged in to the hub: a page, its events (server-sent events, WHATWG HTM
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import logging
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from importlib.resources import files
@@ -22,11 +24,10 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler, authenticated, stream_request_body
 
-from nbjudge.classroom import limits
 from nbjudge.classroom.board import board
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, is_out_of_memory
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor import messages
 from nbjudge.tutor.messages import Notice, Reply
@@ -61,15 +62,98 @@ NOT_READ = "The tutor cannot read this request ({error})."
 OWN_FAULT = "The tutor itself failed: please tell your teacher."
 
 
+TOO_OFTEN = (
+    "The tutor was asked {limit} times in the last minute by you alone. Run this cell again in {seconds} s; "
+    "meanwhile, the examples above test your answer."
+)
+ONE_AT_A_TIME = "The tutor is still busy with your last question: run this cell again when that is answered."
+TOO_LARGE = (
+    "Your answer is larger than the {limit} MB that the tutor reads: does it return too much, or too often?"
+)
+NO_MEMORY = (
+    "The class's tutor has not enough memory to examine this answer: return less, or run this cell again in "
+    "a minute."
+)
+MINUTE = 60.0  # seconds
+REQUESTS_PER_CHECK = 40  # on average: a check has a handful of questions, a search for a small case many
+
+
+class RequestRefusedError(Exception):
+    """The message says why, and `seconds` when to ask again."""
+
+    def __init__(self, message: str, seconds: int = 1) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class RateLimiter:
+    """Counts what each learner asks."""
+
+    def __init__(self, checks_a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._checks_a_minute, self._clock = checks_a_minute, clock
+        self._checks: dict[str, deque[float]] = defaultdict(deque)
+        self._requests: dict[str, deque[float]] = defaultdict(deque)
+        self._busy = set[str]()
+
+    def begin(self, learner: str, action: str) -> None:
+        """Begin a request, the learner's only one until `end`. Raises RequestRefusedError if it may not."""
+        self._count(self._requests[learner], self._checks_a_minute * REQUESTS_PER_CHECK)
+        if learner in self._busy:
+            raise RequestRefusedError(ONE_AT_A_TIME)
+        if action == "check":
+            self.count_check(learner)
+        self._busy.add(learner)
+
+    def end(self, learner: str) -> None:
+        """The request is answered, or its connection is closed."""
+        self._busy.discard(learner)
+
+    def count_check(self, learner: str) -> None:
+        """Count a check or a request that cannot be read. Raises RequestRefusedError if too often."""
+        self._count(self._checks[learner], self._checks_a_minute)
+
+    def _count(self, times: deque[float], limit: int) -> None:
+        now = self._clock()
+        while times and now - times[0] >= MINUTE:
+            times.popleft()
+        if len(times) >= limit:
+            seconds = max(1, round(MINUTE - (now - times[0]))) if times else round(MINUTE)
+            raise RequestRefusedError(TOO_OFTEN.format(limit=limit, seconds=seconds), seconds)
+        times.append(now)
+
+
+# What mallopt(3) sets, by the number of the parameter.
+ALLOCATOR_SETTINGS = {
+    -1: 2**30,  # M_TRIM_THRESHOLD: bytes that stay free at the end of the heap
+    -3: 2**25,  # M_MMAP_THRESHOLD: bytes of the largest block on the heap; no more is allowed
+    -8: 1,  # M_ARENA_MAX
+}
+
+
+def keep_what_is_freed() -> None:
+    """Have the C library hold on to freed memory, whatever thread freed it.
+
+    An answer of some megabytes is received, read and forgotten. Memory that goes back to the system each time
+    comes again page by page, which takes longer than all that is done with it. C libraries other than glibc
+    are left alone.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for parameter, value in ALLOCATOR_SETTINGS.items():
+        mallopt(parameter, value)
+
+
 class AppState:
     """What all handlers share."""
 
     def __init__(self, tutors: ClassTutors, keys: Keys, csv_format: CsvFormat | None = None) -> None:
         self.tutors, self.keys = tutors, keys
         self.csv_format = csv_format or CsvFormat()
-        self.limits = limits.RateLimiter(tutors.settings.checks_a_minute)
+        self.limits = RateLimiter(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)
-        limits.keep_what_is_freed()
+        keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
@@ -142,7 +226,7 @@ class TutorRequestHandler(RequestHandler):
     def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
         try:
             self.state.limits.begin(signed.learner, action)
-        except limits.RequestRefusedError as refused:
+        except RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             self._refusal = 429, Notice(sentence=str(refused))
             return
@@ -150,7 +234,7 @@ class TutorRequestHandler(RequestHandler):
         self.state.keys.remember(signed)
         limit = self.state.tutors.settings.largest_megabytes
         if length > limit * 2**20:
-            self._refusal = 413, Notice(sentence=limits.TOO_LARGE.format(limit=limit))
+            self._refusal = 413, Notice(sentence=TOO_LARGE.format(limit=limit))
 
     def data_received(self, chunk: bytes) -> None:
         """Keep what is going to be read, and nothing else."""
@@ -185,7 +269,7 @@ class TutorRequestHandler(RequestHandler):
         assert self._signed is not None
         try:
             status, content = self._result(self._signed, action)
-        except limits.RequestRefusedError as refused:
+        except RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             status, content = 429, Notice(sentence=str(refused))
         return self._signed_reply(status, content)
@@ -208,9 +292,9 @@ class TutorRequestHandler(RequestHandler):
             return 200, Notice(sentence=str(error))
         except Exception as error:
             self.state.limits.count_check(signed.learner)
-            if limits.is_out_of_memory(error):
+            if is_out_of_memory(error):
                 log.warning("A request of %r to %s exceeded the memory limit.", signed.learner, action)
-                return 413, Notice(sentence=limits.NO_MEMORY)
+                return 413, Notice(sentence=NO_MEMORY)
             log.exception("A request to %s failed.", action)
             return 500, Notice(sentence=OWN_FAULT)
 

@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 import resource
+import sys
 import threading
 import time
 from collections.abc import Collection
@@ -27,7 +28,6 @@ from tornado.iostream import IOStream
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import CheckEvents
-from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import (
     SERVER_LIMITS,
     AppState,
@@ -129,6 +129,27 @@ def warm_up(tutors: ClassTutors) -> None:
     # checks at once a tenth of its time.
     gc.collect()
     gc.freeze()
+
+
+def limit_address_space(mebibytes: int) -> None:
+    """Limit the address space of this process, so that one request cannot take a machine's whole memory.
+
+    Where it is exceeded, Python and torch raise an error in the request (see `is_out_of_memory`), and the
+    service goes on. Only Linux enforces such a limit; elsewhere nothing is set.
+
+    Parameters
+    ----------
+    mebibytes
+        What the process may add to what it has now; 0 sets no limit.
+    """
+    if not mebibytes or sys.platform != "linux":
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + mebibytes * 2**20
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+    if hard_limit != resource.RLIM_INFINITY:
+        limit = min(limit, hard_limit)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard_limit))
 
 
 # The HTTP server: under which names it answers, and how many connections it holds. A page elsewhere could
