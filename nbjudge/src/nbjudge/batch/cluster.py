@@ -34,12 +34,7 @@ import nbjudge
 from nbjudge.batch import GradingFailedError
 from nbjudge.batch.worker_process import AssignmentArchive, work
 from nbjudge.batch.workers import MAX_TRIES, GradingProcess, result_of
-from nbjudge.errors import (
-    CourseError,
-    GradingStoppedError,
-    NoKernelError,
-    WorkerDiedError,
-)
+from nbjudge.errors import CourseError, GradingStoppedError, NoKernelError, WorkerDiedError
 from nbjudge.grading.job import GradingJob, GradingResult
 from nbjudge.sandbox.bubblewrap import refusal
 

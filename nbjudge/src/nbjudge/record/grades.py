@@ -164,6 +164,9 @@ def read_marked_answers(graded: Path) -> dict[str, str]:
 
 
 def _marked_answers(cells: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    def is_added_text(cell: Mapping[str, Any]) -> bool:
+        return is_added(cell) and cell["cell_type"] != "code"
+
     answers = {}
     code, added = hashlib.sha256(), _content(list(filter(is_added, cells)))
     for number, cell in enumerate(cells):
@@ -173,17 +176,13 @@ def _marked_answers(cells: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         if marks.get("task"):
             answer = added
         elif marks.get("grade") and cell["cell_type"] == "markdown":
-            answer = _content([cell, *takewhile(_is_added_text, cells[number + 1 :])])
+            answer = _content([cell, *takewhile(is_added_text, cells[number + 1 :])])
         elif marks.get("grade"):
             answer = code.digest()
         else:
             continue
         answers[str(marks.get("grade_id"))] = hashlib.sha256(answer).hexdigest()
     return answers
-
-
-def _is_added_text(cell: Mapping[str, Any]) -> bool:
-    return is_added(cell) and cell["cell_type"] != "code"
 
 
 def _content(cells: Sequence[Mapping[str, Any]]) -> bytes:

@@ -39,7 +39,7 @@ READABLE = (
 def exposed_paths() -> list[Path]:
     """Return the folders and files that are exposed read-only, outermost first."""
     exposed = [place for place in map(Path, SYSTEM) if place.exists()]
-    for place in sorted({*_interpreter(), *_packages()}):
+    for place in sorted(set(_interpreter_and_packages())):
         if place.exists() and not any(place.is_relative_to(other) for other in exposed):
             exposed.append(place)
     return exposed
@@ -67,8 +67,8 @@ def readable(places: Iterable[tuple[str, Path]], exposed: Iterable[Path]) -> str
     return None
 
 
-def _interpreter() -> Iterator[Path]:
-    """The folders of the interpreter, its standard library and its shared libraries."""
+def _interpreter_and_packages() -> Iterator[Path]:
+    """The folders of the interpreter, its standard library and its shared libraries, and of packages."""
     of_its_file = Path(os.path.realpath(INTERPRETER))
     yield of_its_file
     installed = {Path(sys.base_prefix), Path(sys.base_exec_prefix)}
@@ -79,8 +79,6 @@ def _interpreter() -> Iterator[Path]:
     for name in ("stdlib", "platstdlib", "include"):
         yield Path(sysconfig.get_path(name, vars=INSTALLED_IN))
 
-
-def _packages() -> Iterator[Path]:
     for folder in {Path(sys.prefix), Path(sys.exec_prefix)}:
         yield from (folder / name for name in EXPOSED["environment"])
     yield from map(Path, site.getsitepackages())

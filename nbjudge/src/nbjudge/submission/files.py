@@ -337,7 +337,11 @@ def files_beside(
         f"a file beside the notebook may have {LARGEST_EXTRA_FILE // 2**20} MiB": large,
         f"{MOST_EXTRA_FILES:,} files of {limit // 2**20} MiB together may be beside a notebook": others,
     }
-    sentences = [f"{_were(paths)} left out: {why}." for why, paths in notes.items() if paths]
+    sentences = [
+        f"{first_few([*map(shown_name, paths)])} {'was' if len(paths) == 1 else 'were'} left out: {why}."
+        for why, paths in notes.items()
+        if paths
+    ]
     if len(handed_in.entries) >= MOST_ENTRIES:
         sentences.append(f"Only the first {MOST_ENTRIES:,} files and folders were looked at.")
     return files, " ".join(sentences)
@@ -347,10 +351,6 @@ def _parents(path: str) -> list[str]:
     """The folders that a path is in: of "a/b/c" "a" and "a/b"."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
-
-
-def _were(paths: Collection[str]) -> str:
-    return f"{first_few([*map(shown_name, paths)])} {'was' if len(paths) == 1 else 'were'}"
 
 
 def _obstacle(folder: Folder, error: OSError) -> str:
