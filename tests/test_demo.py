@@ -181,7 +181,7 @@ def written_out(lesson, name):
     """The mistakes of an exercise, without those that its checks make in a loop: they have no text."""
     for mistake in lesson.exercises[name].mistakes:
         checks = (lesson.checks_path / f"{mistake.file}.py").read_text()
-        if re.search(rf"^ *(def|class) {mistake.name}\b", checks, re.MULTILINE):
+        if re.search(rf"^ *((def|class) {mistake.name}\b|{mistake.name}=\($)", checks, re.MULTILINE):
             yield mistake.name
 
 
@@ -206,15 +206,15 @@ CHECKS = '''
 import functools
 import math
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, add_mistakes, case
 
 BASE = 2
 score = Exercise("score", results=("scores",))
 
 
-def _scaled(x):
+def _scaled(x, by=BASE):
     """Only the checks need to know this."""
-    return x * BASE
+    return x * by
 
 
 def add(exercise, cut):
@@ -231,6 +231,10 @@ add(score, _scaled)
 
 @score.accepted_alternative
 class Whole: pass
+
+
+add_mistakes(score, _scaled, tripled=("It is three times as large.", {"by": 3}))
+add_mistakes(score, Whole, halved=("It is half as large.", {"scale": lambda self, x: x / 2, "base": 2}))
 '''
 
 
@@ -244,13 +248,20 @@ def test_an_answer_brings_its_helpers_and_imports(tmp_path, monkeypatch):
     assert cell_of(score.mistakes[0].answer, "score", given) == (
         "import functools\n\n\n"
         "BASE_for_score = 2\n\n\n"
-        "def cut_for_score(x):\n"
-        "    return x * BASE_for_score\n\n\n"
+        "def cut_for_score(x, by=BASE_for_score):\n"
+        "    return x * by\n\n\n"
         "@functools.cache\n"
         "def score(x):\n"
         '    """Kept: it is the answer\'s own."""\n'
         "    total = cut_for_score(x.twice) + math.pi  # a comment\n"
         "    return score(total)"
+    )
+    assert cell_of(score.mistakes[1].answer, "score", given).endswith(
+        "\n\n\ndef score(x):\n    return _scaled_for_score(x, by=3)"
+    )
+    assert cell_of(score.mistakes[2].answer, "score", given) == (
+        "class Whole_for_score: pass\n\n\n"
+        "class score(Whole_for_score):\n    def scale(self, x):\n        return x / 2\n    base = 2"
     )
 
 

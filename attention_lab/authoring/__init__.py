@@ -2,6 +2,7 @@
 
 from attention_lab.authoring.draw import Draw, LayerDraw, SmallDraw, SmallLayerDraw
 from attention_lab.authoring.exercise import Exercise
+from attention_lab.authoring.mistakes import add_mistakes
 from attention_lab.authoring.obfuscation import Obfuscation
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
 from attention_lab.authoring.vocabulary import (
@@ -27,6 +28,7 @@ from nbjudge.torch import build
 __all__ = [
     "FLOATS",
     "LARGEST_SCORE",
+    "add_mistakes",
     "attention",
     "defaults",
     "for_large_scores",

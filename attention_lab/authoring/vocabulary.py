@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 
@@ -26,9 +27,11 @@ def attention(
     value: torch.Tensor | None = None,
     mask: torch.Tensor | None = None,
     *,
-    scale: float | None = None,
+    scale: float | Callable[..., float] | None = None,
     fill: float = -math.inf,
     axis: int = -1,
+    softmax: Callable[..., torch.Tensor] | None = None,
+    mix: Callable[..., torch.Tensor] = torch.matmul,
     clear: bool = True,
     add: bool = False,
     fill_visible: bool = False,
@@ -38,23 +41,27 @@ def attention(
     query (..., T_q, d_k), key (..., T_k, d_k), value (..., T_k, d_v), mask (..., T_q, T_k), True where a
     query may attend; output (..., T_q, d_v) and weights (..., T_q, T_k).
 
-    scale: what the scores are multiplied by, 1/√d_k by default.
+    scale: what the scores are multiplied by, 1/√d_k by default, or a function of query, key, value.
     fill: what hidden scores become; `add` adds it to them instead, `fill_visible` gives it to the others.
-    axis: over which the softmax normalises.
+    axis: over which the softmax normalises; `softmax` is another function in its place.
+    mix: the output, from weights and value.
     clear: whether hidden weights are set to 0 afterwards, which gives rows of zeros for empty ones.
 
     Source: Vaswani et al. 2017, equation 1.
     """
     key, value = defaults(query, key, value)
-    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    factor = (
+        scale(query, key, value) if callable(scale) else query.shape[-1] ** -0.5 if scale is None else scale
+    )
+    scores = query @ key.transpose(-2, -1) * factor
     if mask is not None:
         where = mask if fill_visible else ~mask
         filled = torch.zeros_like(scores).masked_fill(where, fill)
         scores = scores + filled if add else scores.masked_fill(where, fill)
-    weights = torch.softmax(scores, dim=axis)
+    weights = torch.softmax(scores, dim=axis) if softmax is None else softmax(scores)
     if mask is not None and clear:
         weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+    return mix(weights, value), weights
 
 
 def hidden_above(draw: Draw, *shape: int, queries: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

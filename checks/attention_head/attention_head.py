@@ -13,6 +13,7 @@ from attention_lab.authoring import (
     Exercise,
     build,
     case,
+    defaults,
     for_large_scores,
     hidden_above,
 )
@@ -124,7 +125,7 @@ class _Head(nn.Module):
     """A correct layer: most mistakes below change one thing about it."""
 
     registered, bias, layers = NAMES, False, NAMES
-    width, power, clear = "head_size", -0.5, True
+    width, power, fill = "head_size", -0.5, -math.inf
 
     def __init__(self, embed_dim, head_size):
         super().__init__()
@@ -132,14 +133,22 @@ class _Head(nn.Module):
         for name in self.registered:
             self.add_module(name, nn.Linear(embed_dim, head_size, bias=self.bias))
 
+    def hide(self, scores, hidden):
+        return scores.masked_fill(hidden, self.fill)
+
+    def clear(self, weights, hidden):
+        return weights.masked_fill(hidden, 0.0)
+
     def weigh(self, scores, mask):
-        hidden = torch.tensor(False) if mask is None else ~mask
-        weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
-        return weights.masked_fill(hidden, 0.0) if self.clear else weights
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return self.clear(self.hide(scores, ~mask).softmax(dim=-1), ~mask)
+
+    def with_defaults(self, query, key, value):
+        return query, *defaults(query, key, value)
 
     def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        parts = (query, key, key if value is None else value)
+        parts = self.with_defaults(query, key, value)
         query, key, value = (getattr(self, name)(part) for name, part in zip(self.layers, parts))
         weights = self.weigh(query @ key.mT * self.sizes[self.width] ** self.power, mask)
         return weights @ value, weights

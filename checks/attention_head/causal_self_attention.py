@@ -106,7 +106,7 @@ def gradients(draw):
 class _Layer(nn.Module):
     """A correct layer: most mistakes below change one thing about it."""
 
-    thirds, power = (0, 1, 2), -0.5
+    thirds, power, fill = (0, 1, 2), -0.5, -math.inf
 
     def __init__(self, embed_dim, block_size):
         super().__init__()
@@ -114,18 +114,26 @@ class _Layer(nn.Module):
         self.keep(torch.ones(block_size, block_size, dtype=torch.bool).tril())
 
     def keep(self, mask):
-        self.register_buffer("mask", mask)
+        self.register_buffer("mask", self.table(mask))
+
+    def table(self, mask):
+        return mask
+
+    def seen(self, length):
+        return self.mask[:length, :length]
 
     def split(self, projected):
         return projected.chunk(3, dim=-1)
 
     def weigh(self, scores):
-        length = scores.shape[-1]
-        return scores.masked_fill(~self.mask[:length, :length], -math.inf).softmax(dim=-1)
+        return scores.masked_fill(~self.seen(scores.shape[-1]), self.fill).softmax(dim=-1)
+
+    def refuse(self, length):
+        if length > len(self.mask):
+            raise ValueError(f"{length} tokens do not fit into a block of {len(self.mask)}")
 
     def forward(self, x):
-        if x.shape[1] > len(self.mask):
-            raise ValueError(f"{x.shape[1]} tokens do not fit into a block of {len(self.mask)}")
+        self.refuse(x.shape[1])
         parts = self.split(self.qkv(x))
         query, key, value = (parts[third] for third in self.thirds)
         weights = self.weigh(query @ key.mT * x.shape[-1] ** self.power)

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
 
 attention_scores = Exercise(
     "attention_scores",
@@ -52,114 +52,77 @@ def gradients(draw):
     yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width), gradients=True)
 
 
-@attention_scores.mistake(
-    ".T reverses all the axes of key, not only the last two: right for one sentence, wrong for a batch, "
-    "where the sentences become the last axis. Swap the last two axes and do not move the others."
+add_mistakes(
+    attention_scores,
+    capital_t=(
+        ".T reverses all the axes of key, not only the last two: right for one sentence, wrong for a batch, "
+        "where the sentences become the last axis. Swap the last two axes and do not move the others.",
+        lambda query, key: query @ key.permute(*reversed(range(key.dim()))),
+    ),
+    first_two_axes=(
+        "You swap axes 0 and 1 of key. Those are the last two axes only without a batch; in a batch, axis 0 "
+        "is the sentences. Count the axes from the end.",
+        lambda query, key: query @ key.transpose(0, 1),
+    ),
+    second_and_third_axes=(
+        "You swap axes 1 and 2 of key. Those are the last two axes only in a batch: one sentence has no axis "
+        "2, and with heads it is the wrong pair. Count the axes from the end.",
+        lambda query, key: query @ key.transpose(1, 2),
+    ),
+    batches_only=(
+        "This works for (B, T, d) only, because the number of axes is fixed in the code. One sentence has no "
+        "batch axis, and heads add one more axis: allow any number of axes before the last two.",
+        lambda query, key: torch.bmm(query, key.transpose(-2, -1)),
+    ),
+    keys_by_queries=(
+        "The table is transposed: your rows are keys and your columns are queries. Row i belongs to query i, "
+        "so put the query on the left of the product.",
+        lambda query, key: key @ query.transpose(-2, -1),
+    ),
+    number_by_number=(
+        "Query and key are multiplied number by number, and nothing is added up. A score is the dot product "
+        "of one query with one key, for every pair: use a matrix product.",
+        lambda query, key: query * key,
+    ),
+    the_diagonal_only=(
+        "Only query i is scored with key i: one number per token, the diagonal of the table. Every query "
+        "needs a score with every key, (T_q, T_k) numbers: use a matrix product.",
+        lambda query, key: (query * key).sum(dim=-1),
+    ),
+    key_not_turned=(
+        "The key is not transposed: the product pairs the d of query with the T_k of key, which fails unless "
+        "they are equal. The last axis of both is d: transpose key so that d meets d.",
+        lambda query, key: query @ key,
+    ),
+    width_by_width=(
+        "You summed over the tokens, and the result is (d, d). Sum over d, so that one number is left for "
+        "each pair of query and key.",
+        lambda query, key: query.transpose(-2, -1) @ key,
+    ),
+    query_with_itself=(
+        "The key is never used: the query is scored with itself. One side of the product has to be the key.",
+        lambda query, key: query @ query.transpose(-2, -1),
+    ),
+    key_with_itself=(
+        "The query is never used: the key is scored with itself. The left side of the product has to be the "
+        "query.",
+        lambda query, key: key @ key.transpose(-2, -1),
+    ),
+    already_scaled=(
+        "Every score is too small by the factor √d. The scaling comes in lesson 2; this exercise asks for "
+        "the plain dot products.",
+        lambda query, key: query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]),
+    ),
+    already_weights=(
+        "The rows sum to 1: these are weights already. Scores are the dot products before the softmax.",
+        lambda query, key: torch.softmax(query @ key.transpose(-2, -1), dim=-1),
+    ),
+    cosines=(
+        "These are cosines: you divided by the lengths of query and key. A dot product does not: use the "
+        "vectors as they are.",
+        lambda query, key: F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1),
+    ),
 )
-def capital_t(query, key):
-    return query @ key.permute(*reversed(range(key.dim())))
-
-
-@attention_scores.mistake(
-    "You swap axes 0 and 1 of key. Those are the last two axes only without a batch; in a batch, axis 0 is "
-    "the sentences. Count the axes from the end."
-)
-def first_two_axes(query, key):
-    return query @ key.transpose(0, 1)
-
-
-@attention_scores.mistake(
-    "You swap axes 1 and 2 of key. Those are the last two axes only in a batch: one sentence has no axis 2, "
-    "and with heads it is the wrong pair. Count the axes from the end."
-)
-def second_and_third_axes(query, key):
-    return query @ key.transpose(1, 2)
-
-
-@attention_scores.mistake(
-    "This works for (B, T, d) only, because the number of axes is fixed in the code. One sentence has no "
-    "batch axis, and heads add one more axis: allow any number of axes before the last two."
-)
-def batches_only(query, key):
-    return torch.bmm(query, key.transpose(-2, -1))
-
-
-@attention_scores.mistake(
-    "The table is transposed: your rows are keys and your columns are queries. Row i belongs to query i, so "
-    "put the query on the left of the product."
-)
-def keys_by_queries(query, key):
-    return key @ query.transpose(-2, -1)
-
-
-@attention_scores.mistake(
-    "Query and key are multiplied number by number, and nothing is added up. A score is the dot product of "
-    "one query with one key, for every pair: use a matrix product."
-)
-def number_by_number(query, key):
-    return query * key
-
-
-@attention_scores.mistake(
-    "Only query i is scored with key i: one number per token, the diagonal of the table. Every query needs "
-    "a score with every key, (T_q, T_k) numbers: use a matrix product."
-)
-def the_diagonal_only(query, key):
-    return (query * key).sum(dim=-1)
-
-
-@attention_scores.mistake(
-    "The key is not transposed: the product pairs the d of query with the T_k of key, which fails unless "
-    "they are equal. The last axis of both is d: transpose key so that d meets d."
-)
-def key_not_turned(query, key):
-    return query @ key
-
-
-@attention_scores.mistake(
-    "You summed over the tokens, and the result is (d, d). Sum over d, so that one number is left for each "
-    "pair of query and key."
-)
-def width_by_width(query, key):
-    return query.transpose(-2, -1) @ key
-
-
-@attention_scores.mistake(
-    "The key is never used: the query is scored with itself. One side of the product has to be the key."
-)
-def query_with_itself(query, key):
-    return query @ query.transpose(-2, -1)
-
-
-@attention_scores.mistake(
-    "The query is never used: the key is scored with itself. The left side of the product has to be the "
-    "query."
-)
-def key_with_itself(query, key):
-    return key @ key.transpose(-2, -1)
-
-
-@attention_scores.mistake(
-    "Every score is too small by the factor √d. The scaling comes in lesson 2; this exercise asks for the "
-    "plain dot products."
-)
-def already_scaled(query, key):
-    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-
-
-@attention_scores.mistake(
-    "The rows sum to 1: these are weights already. Scores are the dot products before the softmax."
-)
-def already_weights(query, key):
-    return torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-
-
-@attention_scores.mistake(
-    "These are cosines: you divided by the lengths of query and key. A dot product does not: use the "
-    "vectors as they are."
-)
-def cosines(query, key):
-    return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
 
 
 @attention_scores.mistake(

@@ -1,10 +1,17 @@
 """The exercise `dot_product_attention`, and the mistakes it can name."""
 
-import math
-
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case, defaults
+from attention_lab.authoring import (
+    FLOATS,
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    add_mistakes,
+    attention,
+    case,
+    defaults,
+)
 
 dot_product_attention = Exercise(
     "dot_product_attention",
@@ -73,124 +80,71 @@ def gradients(draw):
     yield case(query, key, draw.normal(keys, value_width), gradients=True)
 
 
-@dot_product_attention.mistake(
-    "The columns of the weights sum to 1, the rows do not: you took the softmax over the queries. Row i is "
-    "how query i spreads its attention, so take it over the keys, the last axis of the scores."
+add_mistakes(
+    dot_product_attention,
+    attention,
+    softmax_over_the_queries=(
+        "The columns of the weights sum to 1, the rows do not: you took the softmax over the queries. Row i "
+        "is how query i spreads its attention, so take it over the keys, the last axis of the scores.",
+        {"scale": 1.0, "axis": -2},
+    ),
+    softmax_over_dimension_one=(
+        "Right for one sentence, wrong for a batch: you take the softmax over dimension 1, which in a batch "
+        "is the queries. Count from the end: the keys are the last axis of the scores.",
+        {"scale": 1.0, "axis": 1},
+    ),
+    nothing_subtracted=(
+        "Right for small scores; for large ones exp overflows and the weights are NaN. Subtract from each "
+        "row of scores its maximum before exp, or use your own softmax, if it does that.",
+        {"scale": 1.0, "softmax": lambda scores: scores.exp() / scores.exp().sum(dim=-1, keepdim=True)},
+    ),
+    query_with_itself=(
+        "The key is never used for the scores: the query is scored with itself. Score the query with the "
+        "key.",
+        lambda query, key=None, value=None: attention(
+            query, query, defaults(query, key, value)[1], scale=1.0
+        ),
+    ),
+    mixes_the_keys=(
+        "The weights are right, but they mix the keys. The output is the weighted sum of the values.",
+        lambda query, key=None, value=None: attention(query, key, scale=1.0),
+    ),
+    value_from_the_query=(
+        "Without a value, your answer mixes the query. It should mix the key: value=None means value = key.",
+        lambda query, key=None, value=None: attention(
+            query, key, query if value is None else value, scale=1.0
+        ),
+    ),
+    one_test_for_both=(
+        "If a caller gives a value but no key, your answer overwrites that value. Test key and value for "
+        "None separately.",
+        lambda query, key=None, value=None: attention(query, key, None if key is None else value, scale=1.0),
+    ),
+    truth_of_a_tensor=(
+        "Your code uses a whole tensor as a condition, as in `key or query` or `if key`. Python refuses, "
+        "because a tensor of several numbers is neither true nor false. Test whether the argument is None.",
+        lambda query, key=None, value=None: attention(query, key or query, value or key or query, scale=1.0),
+    ),
+    weights_first=(
+        "Output and weights are in the wrong order: return (output, weights).",
+        lambda query, key=None, value=None: attention(query, key, value, scale=1.0)[::-1],
+    ),
+    no_softmax=(
+        "The softmax is missing: the values are mixed with the scores, and your rows of weights do not sum "
+        "to 1. Turn the scores into weights first.",
+        {"scale": 1.0, "softmax": lambda scores: scores},
+    ),
+    already_scaled=(
+        "The scores are divided by √d, which makes the weights too even for this lesson. The scaling comes "
+        "in lesson 2; use the plain dot products here.",
+        {"clear": True},
+    ),
+    mixes_with_the_columns=(
+        "The weights are right, but you transpose them before the product with the value. Row i of the "
+        "weights mixes the values for query i: multiply the weights as they are.",
+        {"scale": 1.0, "mix": lambda weights, value: weights.mT @ value},
+    ),
 )
-def softmax_over_the_queries(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-2)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "Right for one sentence, wrong for a batch: you take the softmax over dimension 1, which in a batch is "
-    "the queries. Count from the end: the keys are the last axis of the scores."
-)
-def softmax_over_dimension_one(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "Right for small scores; for large ones exp overflows and the weights are NaN. Subtract from each row "
-    "of scores its maximum before exp, or use your own softmax, if it does that."
-)
-def nothing_subtracted(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    exponentials = torch.exp(query @ key.transpose(-2, -1))
-    weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "The key is never used for the scores: the query is scored with itself. Score the query with the key."
-)
-def query_with_itself(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ query.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "The weights are right, but they mix the keys. The output is the weighted sum of the values."
-)
-def mixes_the_keys(query, key=None, value=None):
-    key = query if key is None else key
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ key, weights
-
-
-@dot_product_attention.mistake(
-    "Without a value, your answer mixes the query. It should mix the key: value=None means value = key."
-)
-def value_from_the_query(query, key=None, value=None):
-    key = query if key is None else key
-    value = query if value is None else value
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "If a caller gives a value but no key, your answer overwrites that value. Test key and value for None "
-    "separately."
-)
-def one_test_for_both(query, key=None, value=None):
-    if key is None:
-        key = value = query
-    elif value is None:
-        value = key
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "Your code uses a whole tensor as a condition, as in `key or query` or `if key`. Python refuses, "
-    "because a tensor of several numbers is neither true nor false. Test whether the argument is None."
-)
-def truth_of_a_tensor(query, key=None, value=None):
-    key = key or query
-    value = value or key
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake("Output and weights are in the wrong order: return (output, weights).")
-def weights_first(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights, weights @ value
-
-
-@dot_product_attention.mistake(
-    "The softmax is missing: the values are mixed with the scores, and your rows of weights do not sum to "
-    "1. Turn the scores into weights first."
-)
-def no_softmax(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    scores = query @ key.transpose(-2, -1)
-    return scores @ value, scores
-
-
-@dot_product_attention.mistake(
-    "The scores are divided by √d, which makes the weights too even for this lesson. The scaling comes in "
-    "lesson 2; use the plain dot products here."
-)
-def already_scaled(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "The weights are right, but you transpose them before the product with the value. Row i of the weights "
-    "mixes the values for query i: multiply the weights as they are."
-)
-def mixes_with_the_columns(query, key=None, value=None):
-    key, value = defaults(query, key, value)
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights.transpose(-2, -1) @ value, weights
 
 
 @dot_product_attention.accepted_alternative(

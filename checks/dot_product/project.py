@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
 
 project = Exercise(
     "project",
@@ -50,105 +50,83 @@ def gradients(draw):
     )
 
 
-@project.mistake(
-    "The key is made with w_query: changing w_key changes nothing. Each of the three has a weight of its own."
-)
-def key_by_the_query_weight(x, w_query, w_key, w_value):
-    return x @ w_query, x @ w_query, x @ w_value
-
-
-@project.mistake(
-    "The value is made with w_key: changing w_value changes nothing. Each of the three has a weight of its "
-    "own."
-)
-def value_by_the_key_weight(x, w_query, w_key, w_value):
-    return x @ w_query, x @ w_key, x @ w_key
-
-
-@project.mistake(
-    "All three are made with w_query: changing w_key or w_value changes nothing. Each of the three has a "
-    "weight of its own."
-)
-def all_by_the_query_weight(x, w_query, w_key, w_value):
-    return x @ w_query, x @ w_query, x @ w_query
-
-
-@project.mistake(
-    "The value is x itself: w_value is never used. All three are projected: query, key and value."
-)
-def value_not_projected(x, w_query, w_key, w_value):
-    return x @ w_query, x @ w_key, x
-
-
-@project.mistake(
-    "You transposed the weights, as for nn.Linear. Here a weight is (E, width), so the E of x already meets "
-    "its first axis: do not transpose."
-)
-def weights_transposed(x, w_query, w_key, w_value):
-    return x @ w_query.T, x @ w_key.T, x @ w_value.T
-
-
-@project.mistake(
-    "The product is in the wrong order: the last axis of the weight meets the tokens of x. The last axis of "
-    "x and the first axis of the weight are both E: put x on the left."
-)
-def weight_on_the_left(x, w_query, w_key, w_value):
-    return w_query @ x, w_key @ x, w_value @ x
-
-
-@project.mistake("You made the key from the query and the value from the key. Make all three from x.")
 def one_from_the_other(x, w_query, w_key, w_value):
     query = x @ w_query
     key = query @ w_key
     return query, key, key @ w_value
 
 
-@project.mistake(
-    "The leading axes are lost: a batch becomes one long list of tokens. Keep the shape of x, and change "
-    "only its last axis."
-)
 def batch_flattened(x, w_query, w_key, w_value):
     tokens = x.reshape(-1, x.shape[-1])
     return tokens @ w_query, tokens @ w_key, tokens @ w_value
 
 
-@project.mistake(
-    "Query and key are swapped: w_query makes the first result, w_key the second. Return (query, key, "
-    "value), in that order."
+add_mistakes(
+    project,
+    key_by_the_query_weight=(
+        "The key is made with w_query: changing w_key changes nothing. Each of the three has a weight of its "
+        "own.",
+        lambda x, w_query, w_key, w_value: (x @ w_query, x @ w_query, x @ w_value),
+    ),
+    value_by_the_key_weight=(
+        "The value is made with w_key: changing w_value changes nothing. Each of the three has a weight of "
+        "its own.",
+        lambda x, w_query, w_key, w_value: (x @ w_query, x @ w_key, x @ w_key),
+    ),
+    all_by_the_query_weight=(
+        "All three are made with w_query: changing w_key or w_value changes nothing. Each of the three has a "
+        "weight of its own.",
+        lambda x, w_query, w_key, w_value: (x @ w_query, x @ w_query, x @ w_query),
+    ),
+    value_not_projected=(
+        "The value is x itself: w_value is never used. All three are projected: query, key and value.",
+        lambda x, w_query, w_key, w_value: (x @ w_query, x @ w_key, x),
+    ),
+    weights_transposed=(
+        "You transposed the weights, as for nn.Linear. Here a weight is (E, width), so the E of x already "
+        "meets its first axis: do not transpose.",
+        lambda x, w_query, w_key, w_value: (x @ w_query.T, x @ w_key.T, x @ w_value.T),
+    ),
+    weight_on_the_left=(
+        "The product is in the wrong order: the last axis of the weight meets the tokens of x. The last axis "
+        "of x and the first axis of the weight are both E: put x on the left.",
+        lambda x, w_query, w_key, w_value: (w_query @ x, w_key @ x, w_value @ x),
+    ),
+    one_from_the_other=(
+        "You made the key from the query and the value from the key. Make all three from x.",
+        one_from_the_other,
+    ),
+    batch_flattened=(
+        "The leading axes are lost: a batch becomes one long list of tokens. Keep the shape of x, and change "
+        "only its last axis.",
+        batch_flattened,
+    ),
+    key_first=(
+        "Query and key are swapped: w_query makes the first result, w_key the second. Return (query, key, "
+        "value), in that order.",
+        lambda x, w_query, w_key, w_value: (x @ w_key, x @ w_query, x @ w_value),
+    ),
+    value_first=(
+        "The value comes first: w_query makes the first result, w_key the second, w_value the third. Return "
+        "(query, key, value), in that order.",
+        lambda x, w_query, w_key, w_value: (x @ w_value, x @ w_key, x @ w_query),
+    ),
+    number_by_number=(
+        "Tokens and weights are multiplied number by number. A projection mixes the numbers of a token: use "
+        "a matrix product, which sums over E.",
+        lambda x, w_query, w_key, w_value: (x * w_query, x * w_key, x * w_value),
+    ),
+    side_by_side=(
+        "You return one tensor with query, key and value side by side. Return three tensors: (query, key, "
+        "value).",
+        lambda x, w_query, w_key, w_value: torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1),
+    ),
+    cut_off_from_the_gradient=(
+        "The numbers are right, but no gradient reaches the weights: .detach(), .data or a new nn.Parameter "
+        "or torch.tensor made from them cuts it off. Use x and the weights directly.",
+        lambda x, w_query, w_key, w_value: (x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()),
+    ),
 )
-def key_first(x, w_query, w_key, w_value):
-    return x @ w_key, x @ w_query, x @ w_value
-
-
-@project.mistake(
-    "The value comes first: w_query makes the first result, w_key the second, w_value the third. Return "
-    "(query, key, value), in that order."
-)
-def value_first(x, w_query, w_key, w_value):
-    return x @ w_value, x @ w_key, x @ w_query
-
-
-@project.mistake(
-    "Tokens and weights are multiplied number by number. A projection mixes the numbers of a token: use a "
-    "matrix product, which sums over E."
-)
-def number_by_number(x, w_query, w_key, w_value):
-    return x * w_query, x * w_key, x * w_value
-
-
-@project.mistake(
-    "You return one tensor with query, key and value side by side. Return three tensors: (query, key, value)."
-)
-def side_by_side(x, w_query, w_key, w_value):
-    return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
-
-
-@project.mistake(
-    "The numbers are right, but no gradient reaches the weights: .detach(), .data or a new nn.Parameter or "
-    "torch.tensor made from them cuts it off. Use x and the weights directly."
-)
-def cut_off_from_the_gradient(x, w_query, w_key, w_value):
-    return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
 
 @project.accepted_alternative(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, SOFTMAX, Exercise, case
+from attention_lab.authoring import FLOATS, SOFTMAX, Exercise, add_mistakes, case
 
 softmax = Exercise(
     "softmax",
@@ -61,163 +61,127 @@ def gradients(draw):
     yield case(draw.normal(rows, columns), gradients=True)
 
 
-@softmax.mistake(
-    "The columns sum to 1, the rows do not. Row i is how query i spreads its attention over the keys: "
-    "normalise over the last dimension, not the first."
-)
-def over_the_first_dimension(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=0, keepdim=True))
-    return exponentials / exponentials.sum(dim=0, keepdim=True)
+def _peak(scores, dim):
+    return scores.amax(dim=dim, keepdim=True)
 
 
-@softmax.mistake(
-    "You normalise over the second-last dimension, the queries: the columns sum to 1, the rows do not, and "
-    "a single row of scores fails. Row i is how query i spreads its attention: use the last dimension."
-)
-def over_the_queries(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=-2, keepdim=True))
-    return exponentials / exponentials.sum(dim=-2, keepdim=True)
+def _total(exponentials, dim):
+    return exponentials.sum(dim=dim, keepdim=True)
 
 
-@softmax.mistake(
-    "Dimension 1 is the last one only in a table: a single row has no dimension 1, and in a batch it is the "
-    "queries. Count from the end: dimension -1 is always the last one."
-)
-def over_dimension_one(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=1, keepdim=True))
-    return exponentials / exponentials.sum(dim=1, keepdim=True)
+def _nothing(scores, dim):
+    return 0.0
 
 
-@softmax.mistake(
-    "Right for small scores; for large ones exp overflows to inf and the weights are NaN. Adding one number "
-    "to a whole row changes nothing, so first shift each row until its largest score is 0."
-)
-def nothing_subtracted(scores):
-    exponentials = torch.exp(scores)
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+def _softmax(scores, dim=-1, peak=_peak, total=_total):
+    """Right; most mistakes change what is subtracted from the scores, or what divides the exponentials."""
+    exponentials = torch.exp(scores - peak(scores, dim))
+    return exponentials / total(exponentials, dim)
 
 
-@softmax.mistake(
-    "Two things are missing: each row needs its own sum, and large scores overflow. Sum over the last "
-    "dimension only, and shift each row first until its largest score is 0."
-)
-def one_sum_and_nothing_subtracted(scores):
-    exponentials = torch.exp(scores)
-    return exponentials / exponentials.sum()
-
-
-@softmax.mistake(
-    "`max` with a `dim` returns two tensors, the maxima and their positions, and a pair cannot be "
-    "subtracted. Take the maxima, its `values`, or use `amax`."
-)
-def maximum_with_its_positions(scores):
-    exponentials = torch.exp(scores - scores.max(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "You subtract one maximum from the whole tensor. In a row far below it all exponentials are 0, and 0 / "
-    "0 is NaN: subtract each row's own maximum."
-)
-def maximum_of_everything(scores):
-    exponentials = torch.exp(scores - scores.max())
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "The scores are clipped before exp: it no longer overflows, but large scores that differ get the same "
-    "weight. Subtract each row's own maximum instead; that loses nothing."
-)
-def clipped(scores):
-    exponentials = torch.exp(scores.clamp(-50, 50))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "Some weights are negative: the scores themselves are divided by their sum. Make them positive with exp "
-    "first, then divide by the sum of the exponentials."
-)
-def scores_over_their_sum(scores):
-    return scores / scores.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "The whole tensor sums to 1, so each row sums to less: you divided by one sum over everything. Every "
-    "row has its own sum; sum over the last dimension only."
-)
-def one_sum_for_everything(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum()
-
-
-@softmax.mistake(
-    "The sum over the last dimension removes that dimension, so it no longer lines up with the rows: a "
-    "table fails, and a square table divides row i by the sums of other rows. Use keepdim=True."
-)
-def sum_without_its_dimension(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1)
-
-
-@softmax.mistake(
-    "The largest number of every row is 1, and the rows sum to more than 1: these are the exponentials. "
-    "Divide each row by its sum."
-)
-def not_normalised(scores):
-    return torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-
-
-@softmax.mistake("These are the logarithms of the weights: none of them is above 0. Take exp at the end.")
 def logarithms(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
     return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
 
 
-@softmax.mistake(
-    "The order is reversed: the largest score gets the smallest weight. The sign before exp is wrong: "
-    "subtract the maximum from the scores, not the scores from the maximum."
-)
-def upside_down(scores):
-    exponentials = torch.exp(scores.amax(dim=-1, keepdim=True) - scores)
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "Each weight depends on its own score only, and the rows do not sum to 1: that is a sigmoid. In a "
-    "softmax the scores of a row compete: divide each exponential by the sum over its row."
-)
 def sigmoid(scores):
     return torch.sigmoid(scores)
 
 
-@softmax.mistake(
-    "The weights are right, but the caller's scores are changed: -= or a method that ends in an underscore "
-    "writes into the caller's tensor. Put the shifted scores into a new tensor."
+add_mistakes(
+    softmax,
+    _softmax,
+    over_the_first_dimension=(
+        "The columns sum to 1, the rows do not. Row i is how query i spreads its attention over the keys: "
+        "normalise over the last dimension, not the first.",
+        {"dim": 0},
+    ),
+    over_the_queries=(
+        "You normalise over the second-last dimension, the queries: the columns sum to 1, the rows do not, "
+        "and a single row of scores fails. Row i is how query i spreads its attention: use the last "
+        "dimension.",
+        {"dim": -2},
+    ),
+    over_dimension_one=(
+        "Dimension 1 is the last one only in a table: a single row has no dimension 1, and in a batch it is "
+        "the queries. Count from the end: dimension -1 is always the last one.",
+        {"dim": 1},
+    ),
+    nothing_subtracted=(
+        "Right for small scores; for large ones exp overflows to inf and the weights are NaN. Adding one "
+        "number to a whole row changes nothing, so first shift each row until its largest score is 0.",
+        {"peak": _nothing},
+    ),
+    one_sum_and_nothing_subtracted=(
+        "Two things are missing: each row needs its own sum, and large scores overflow. Sum over the last "
+        "dimension only, and shift each row first until its largest score is 0.",
+        {"peak": _nothing, "total": lambda exponentials, dim: exponentials.sum()},
+    ),
+    maximum_with_its_positions=(
+        "`max` with a `dim` returns two tensors, the maxima and their positions, and a pair cannot be "
+        "subtracted. Take the maxima, its `values`, or use `amax`.",
+        {"peak": lambda scores, dim: scores.max(dim=dim, keepdim=True)},
+    ),
+    maximum_of_everything=(
+        "You subtract one maximum from the whole tensor. In a row far below it all exponentials are 0, and 0 "
+        "/ 0 is NaN: subtract each row's own maximum.",
+        {"peak": lambda scores, dim: scores.max()},
+    ),
+    clipped=(
+        "The scores are clipped before exp: it no longer overflows, but large scores that differ get the "
+        "same weight. Subtract each row's own maximum instead; that loses nothing.",
+        lambda scores: _softmax(scores.clamp(-50, 50), peak=_nothing),
+    ),
+    scores_over_their_sum=(
+        "Some weights are negative: the scores themselves are divided by their sum. Make them positive with "
+        "exp first, then divide by the sum of the exponentials.",
+        lambda scores: scores / scores.sum(dim=-1, keepdim=True),
+    ),
+    one_sum_for_everything=(
+        "The whole tensor sums to 1, so each row sums to less: you divided by one sum over everything. Every "
+        "row has its own sum; sum over the last dimension only.",
+        {"total": lambda exponentials, dim: exponentials.sum()},
+    ),
+    sum_without_its_dimension=(
+        "The sum over the last dimension removes that dimension, so it no longer lines up with the rows: a "
+        "table fails, and a square table divides row i by the sums of other rows. Use keepdim=True.",
+        {"total": lambda exponentials, dim: exponentials.sum(dim=dim)},
+    ),
+    not_normalised=(
+        "The largest number of every row is 1, and the rows sum to more than 1: these are the exponentials. "
+        "Divide each row by its sum.",
+        {"total": lambda exponentials, dim: 1.0},
+    ),
+    logarithms=(
+        "These are the logarithms of the weights: none of them is above 0. Take exp at the end.",
+        logarithms,
+    ),
+    upside_down=(
+        "The order is reversed: the largest score gets the smallest weight. The sign before exp is wrong: "
+        "subtract the maximum from the scores, not the scores from the maximum.",
+        lambda scores: _softmax(-scores, peak=lambda scores, dim: scores.amin(dim=dim, keepdim=True)),
+    ),
+    sigmoid=(
+        "Each weight depends on its own score only, and the rows do not sum to 1: that is a sigmoid. In a "
+        "softmax the scores of a row compete: divide each exponential by the sum over its row.",
+        sigmoid,
+    ),
+    changes_the_scores=(
+        "The weights are right, but the caller's scores are changed: -= or a method that ends in an "
+        "underscore writes into the caller's tensor. Put the shifted scores into a new tensor.",
+        lambda scores: _softmax(scores.sub_(_peak(scores, -1)), peak=_nothing),
+    ),
+    always_float32=(
+        "float64 scores come back as float32: .float() or a new tensor fixes the dtype. The result should "
+        "have the dtype of the scores.",
+        lambda scores: _softmax(scores.float()),
+    ),
+    cut_off_from_the_gradient=(
+        "The weights are right, but no gradient reaches the scores: .detach(), .data, .numpy() or no_grad "
+        "cuts it off. Compute from the scores directly.",
+        lambda scores: _softmax(scores.detach()),
+    ),
 )
-def changes_the_scores(scores):
-    scores -= scores.amax(dim=-1, keepdim=True)
-    exponentials = torch.exp(scores)
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "float64 scores come back as float32: .float() or a new tensor fixes the dtype. The result should have "
-    "the dtype of the scores."
-)
-def always_float32(scores):
-    scores = scores.float()
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "The weights are right, but no gradient reaches the scores: .detach(), .data, .numpy() or no_grad cuts "
-    "it off. Compute from the scores directly."
-)
-def cut_off_from_the_gradient(scores):
-    scores = scores.detach()
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
 @softmax.accepted_alternative(

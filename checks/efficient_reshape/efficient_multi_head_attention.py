@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import (
@@ -13,10 +12,10 @@ from attention_lab.authoring import (
     SmallLayerDraw,
     build,
     case,
-    defaults,
     for_large_scores,
     hidden_above,
 )
+from attention_lab.authoring.layers import MultiHeadLayer as Right
 
 efficient_multi_head_attention = Exercise(
     "EfficientMultiHeadAttention",
@@ -26,10 +25,6 @@ efficient_multi_head_attention = Exercise(
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
     draw=SmallLayerDraw,
-    mistakes_from=(
-        "efficient_multi_head_attention_mistakes",
-        "efficient_multi_head_attention_mistakes_in_the_mask",
-    ),
 )
 
 
@@ -129,61 +124,6 @@ def own_weights(draw):
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
-
-
-class Right(nn.Module):
-    """A correct layer; each mistake changes one thing about it."""
-
-    def __init__(self, embed_dim, num_heads, bias=False):
-        super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
-        self.num_heads = num_heads
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-    def merge(self, x):
-        return x.transpose(1, 2).flatten(2)
-
-    def project(self, query, key, value):
-        return self.query(query), self.key(key), self.value(value)
-
-    def scale(self, head_size):
-        return math.sqrt(head_size)
-
-    def lift(self, mask):
-        return mask.unsqueeze(-3)
-
-    def softmax(self, scores):
-        return torch.softmax(scores, dim=-1)
-
-    def clear(self, weights, mask):
-        return weights.masked_fill(~mask, 0.0)
-
-    def attend(self, query, key, value, mask):
-        """(B, H, T, D) each, mask (..., T_q, T_k) -> (B, H, T_q, D), (B, H, T_q, T_k)."""
-        scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
-        if mask is None:
-            weights = self.softmax(scores)
-        else:
-            mask = self.lift(mask)
-            weights = self.clear(self.softmax(scores.masked_fill(~mask, -math.inf)), mask)
-        return weights @ value, weights
-
-    def finish(self, merged):
-        return self.output(merged)
-
-    def over_heads(self, weights):
-        return weights.mean(dim=1)
-
-    def forward(self, query, key=None, value=None, mask=None):
-        key, value = defaults(query, key, value)
-        query, key, value = (self.split(x) for x in self.project(query, key, value))
-        outputs, weights = self.attend(query, key, value, mask)
-        return self.finish(self.merge(outputs)), self.over_heads(weights)
 
 
 @efficient_multi_head_attention.accepted_alternative(

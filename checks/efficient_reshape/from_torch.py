@@ -3,7 +3,7 @@
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import Exercise, SmallDraw, case, made_by
+from attention_lab.authoring import Exercise, SmallDraw, add_mistakes, case, made_by
 
 from_torch = Exercise(
     "from_torch",
@@ -72,28 +72,24 @@ def _reordered(mha, order):
     return _state(mha, [weights[i] for i in order], biases and [biases[i] for i in order])
 
 
-@from_torch.mistake(
-    "Query and key are swapped: `query.weight` holds the second third of the packed rows. Torch packs "
-    "query, key, value, in that order."
+add_mistakes(
+    from_torch,
+    key_before_query=(
+        "Query and key are swapped: `query.weight` holds the second third of the packed rows. Torch packs "
+        "query, key, value, in that order.",
+        lambda mha: _reordered(mha, (1, 0, 2)),
+    ),
+    value_before_key=(
+        "Key and value are swapped: `key.weight` holds the last third of the packed rows. Torch packs query, "
+        "key, value, in that order.",
+        lambda mha: _reordered(mha, (0, 2, 1)),
+    ),
+    value_key_query=(
+        "The packed rows are read from the end: `query.weight` holds the last third, which is the value's. "
+        "Torch packs query, key, value, in that order.",
+        lambda mha: _reordered(mha, (2, 1, 0)),
+    ),
 )
-def key_before_query(mha):
-    return _reordered(mha, (1, 0, 2))
-
-
-@from_torch.mistake(
-    "Key and value are swapped: `key.weight` holds the last third of the packed rows. Torch packs query, "
-    "key, value, in that order."
-)
-def value_before_key(mha):
-    return _reordered(mha, (0, 2, 1))
-
-
-@from_torch.mistake(
-    "The packed rows are read from the end: `query.weight` holds the last third, which is the value's. "
-    "Torch packs query, key, value, in that order."
-)
-def value_key_query(mha):
-    return _reordered(mha, (2, 1, 0))
 
 
 @from_torch.mistake(
@@ -140,45 +136,38 @@ def packed_head_by_head(mha):
     return _state(mha, weights, [bias[:, i].reshape(embed_dim) for i in range(3)])
 
 
-@from_torch.mistake(
-    "Right without bias, but where `mha` has biases they are not in your state_dict. Add four more "
-    "entries: one each for query, key, value and output."
+add_mistakes(
+    from_torch,
+    no_biases=(
+        "Right without bias, but where `mha` has biases they are not in your state_dict. Add four more "
+        "entries: one each for query, key, value and output.",
+        lambda mha: _state(mha, _thirds(mha)[0], None, out_bias=False),
+    ),
+    no_output_bias=(
+        "The bias of the output projection is missing: where `mha` has biases, the state_dict needs "
+        "`output.bias` as well.",
+        lambda mha: _state(mha, *_thirds(mha), out_bias=False),
+    ),
+    always_expects_biases=(
+        "Right with biases, but it fails on an `mha` made with bias=False, where `in_proj_bias` and "
+        "`out_proj.bias` are None. Test for None before you cut them, and leave those entries out.",
+        lambda mha: _state(mha, mha.in_proj_weight.chunk(3), mha.in_proj_bias.chunk(3)),
+    ),
+    no_output_projection=(
+        "The output projection is missing: `output.weight` (torch calls it `out_proj`) mixes the heads at "
+        "the end, and belongs to the layer too.",
+        lambda mha: {
+            name: tensor
+            for name, tensor in _state(mha, *_thirds(mha)).items()
+            if not name.startswith("output")
+        },
+    ),
+    torchs_own_state_dict=(
+        "These are torch's own names. Your class has `query`, `key`, `value` and `output`: cut "
+        "`in_proj_weight` into three and rename everything.",
+        lambda mha: mha.state_dict(),
+    ),
 )
-def no_biases(mha):
-    return _state(mha, _thirds(mha)[0], None, out_bias=False)
-
-
-@from_torch.mistake(
-    "The bias of the output projection is missing: where `mha` has biases, the state_dict needs "
-    "`output.bias` as well."
-)
-def no_output_bias(mha):
-    return _state(mha, *_thirds(mha), out_bias=False)
-
-
-@from_torch.mistake(
-    "Right with biases, but it fails on an `mha` made with bias=False, where `in_proj_bias` and "
-    "`out_proj.bias` are None. Test for None before you cut them, and leave those entries out."
-)
-def always_expects_biases(mha):
-    return _state(mha, mha.in_proj_weight.chunk(3), mha.in_proj_bias.chunk(3))
-
-
-@from_torch.mistake(
-    "The output projection is missing: `output.weight` (torch calls it `out_proj`) mixes the heads at the "
-    "end, and belongs to the layer too."
-)
-def no_output_projection(mha):
-    state = _state(mha, *_thirds(mha))
-    return {name: tensor for name, tensor in state.items() if not name.startswith("output")}
-
-
-@from_torch.mistake(
-    "These are torch's own names. Your class has `query`, `key`, `value` and `output`: cut "
-    "`in_proj_weight` into three and rename everything."
-)
-def torchs_own_state_dict(mha):
-    return mha.state_dict()
 
 
 @from_torch.accepted_alternative(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, SmallDraw, case
+from attention_lab.authoring import Exercise, SmallDraw, add_mistakes, case
 
 merge_heads = Exercise(
     "merge_heads",
@@ -80,36 +80,34 @@ def interleaved(x):
     return x.permute(0, 2, 3, 1).reshape(batch, length, head_size * heads)
 
 
-@merge_heads.mistake(
-    "The result is (B, T, H, D): T and H are swapped back, but the last two axes are not joined. H and D "
-    "must become one axis of H·D."
-)
-def not_flattened(x):
-    return x.transpose(1, 2)
-
-
-@merge_heads.mistake(
-    "The heads are averaged (or added) into (B, T, D). No number may be lost: put the heads side by side, "
-    "(B, T, H·D)."
-)
-def averaged(x):
-    return x.mean(dim=1)
-
-
-@merge_heads.mistake(
-    "The wrong two axes are swapped: T and D changed places before the last axes were joined. Swap T and H."
-)
 def swaps_tokens_and_head_size(x):
     batch, heads, length, head_size = x.shape
     return x.transpose(-2, -1).reshape(batch, length, heads * head_size)
 
 
-@merge_heads.mistake(
-    "The heads follow one another in time, (B, H·T, D), as if there were H times as many tokens. They "
-    "belong side by side within each token, on the last axis."
+add_mistakes(
+    merge_heads,
+    not_flattened=(
+        "The result is (B, T, H, D): T and H are swapped back, but the last two axes are not joined. H and D "
+        "must become one axis of H·D.",
+        lambda x: x.transpose(1, 2),
+    ),
+    averaged=(
+        "The heads are averaged (or added) into (B, T, D). No number may be lost: put the heads side by "
+        "side, (B, T, H·D).",
+        lambda x: x.mean(dim=1),
+    ),
+    swaps_tokens_and_head_size=(
+        "The wrong two axes are swapped: T and D changed places before the last axes were joined. Swap T and "
+        "H.",
+        swaps_tokens_and_head_size,
+    ),
+    along_time=(
+        "The heads follow one another in time, (B, H·T, D), as if there were H times as many tokens. They "
+        "belong side by side within each token, on the last axis.",
+        lambda x: torch.cat(list(x.unbind(dim=1)), dim=1),
+    ),
 )
-def along_time(x):
-    return torch.cat(list(x.unbind(dim=1)), dim=1)
 
 
 @merge_heads.mistake(

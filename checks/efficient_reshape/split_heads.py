@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, SmallDraw, case
+from attention_lab.authoring import FLOATS, Exercise, SmallDraw, add_mistakes, case
 
 split_heads = Exercise(
     "split_heads",
@@ -71,83 +71,65 @@ def _size(x, num_heads):
     return batch, length, embed_dim, embed_dim // num_heads
 
 
-@split_heads.mistake(
-    "The shape (B, H, T, D) is right, the numbers are in the wrong positions: head 0 holds the first "
-    "tokens whole instead of a part of every token. A view keeps the order of the numbers in memory: cut "
-    "E into (H, D) first, then swap two axes."
-)
-def view_without_transpose(x, num_heads):
+def _cut(x, num_heads, axes):
+    """x with these axes, out of B, T, H and D, by one view."""
     batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, num_heads, length, head_size)
+    sizes = {"B": batch, "T": length, "H": num_heads, "D": head_size}
+    return x.reshape([sizes[axis] for axis in axes])
 
 
-@split_heads.mistake(
-    "The heads are interleaved: head h got every H-th number of a token. Head 0 owns the first D numbers, "
-    "head 1 the next D, so E has to be cut into (H, D), not into (D, H)."
-)
-def interleaved(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, length, head_size, num_heads).permute(0, 3, 1, 2)
-
-
-@split_heads.mistake(
-    "The result is (B, T, H, D): E is cut, but T and H are not swapped. `transpose` returns a new tensor "
-    "and does not change the old one, so keep what it returns."
-)
-def transpose_missing(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, length, num_heads, head_size)
-
-
-@split_heads.mistake("The result is (B, H, D, T): D and T are swapped as well. Swap only two axes, T and H.")
-def tokens_last(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 3, 1)
-
-
-@split_heads.mistake(
-    "The heads are in front of the batch, (H, B, T, D). They belong behind it, (B, H, T, D): check along "
-    "which axis you put the heads together."
-)
-def heads_before_the_batch(x, num_heads):
-    _size(x, num_heads)
-    return torch.stack(x.chunk(num_heads, dim=-1))
-
-
-@split_heads.mistake(
-    "Batch and heads are folded into one axis, (B·H, T, D). Keep them apart: (B, H, T, D) has four axes."
-)
-def folded_into_the_batch(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    split = x.reshape(batch, length, num_heads, head_size).transpose(1, 2)
-    return split.reshape(batch * num_heads, length, head_size)
-
-
-@split_heads.mistake(
-    "`num_heads` was used as the head size: each head has `num_heads` numbers. The axis H must be "
-    "`num_heads` long, and D is E / H."
-)
-def num_heads_as_head_size(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, length, head_size, num_heads).transpose(1, 2)
-
-
-@split_heads.mistake(
-    "Every head got the whole token, all E numbers. It should get only D = E / H of them: head 0 the "
-    "first D, head 1 the next D, and so on."
-)
 def whole_token_for_every_head(x, num_heads):
     _size(x, num_heads)
     return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
 
 
-@split_heads.mistake(
-    "Right where H divides E. Where it does not, the caller gets torch's own error about the view. Test "
-    "this first and raise a ValueError that names `E` and `num_heads`."
+add_mistakes(
+    split_heads,
+    view_without_transpose=(
+        "The shape (B, H, T, D) is right, the numbers are in the wrong positions: head 0 holds the first "
+        "tokens whole instead of a part of every token. A view keeps the order of the numbers in memory: cut "
+        "E into (H, D) first, then swap two axes.",
+        lambda x, num_heads: _cut(x, num_heads, "BHTD"),
+    ),
+    interleaved=(
+        "The heads are interleaved: head h got every H-th number of a token. Head 0 owns the first D "
+        "numbers, head 1 the next D, so E has to be cut into (H, D), not into (D, H).",
+        lambda x, num_heads: _cut(x, num_heads, "BTDH").permute(0, 3, 1, 2),
+    ),
+    transpose_missing=(
+        "The result is (B, T, H, D): E is cut, but T and H are not swapped. `transpose` returns a new tensor "
+        "and does not change the old one, so keep what it returns.",
+        lambda x, num_heads: _cut(x, num_heads, "BTHD"),
+    ),
+    tokens_last=(
+        "The result is (B, H, D, T): D and T are swapped as well. Swap only two axes, T and H.",
+        lambda x, num_heads: _cut(x, num_heads, "BTHD").permute(0, 2, 3, 1),
+    ),
+    heads_before_the_batch=(
+        "The heads are in front of the batch, (H, B, T, D). They belong behind it, (B, H, T, D): check along "
+        "which axis you put the heads together.",
+        lambda x, num_heads: _cut(x, num_heads, "BTHD").permute(2, 0, 1, 3),
+    ),
+    folded_into_the_batch=(
+        "Batch and heads are folded into one axis, (B·H, T, D). Keep them apart: (B, H, T, D) has four axes.",
+        lambda x, num_heads: _cut(x, num_heads, "BTHD").transpose(1, 2).flatten(0, 1),
+    ),
+    num_heads_as_head_size=(
+        "`num_heads` was used as the head size: each head has `num_heads` numbers. The axis H must be "
+        "`num_heads` long, and D is E / H.",
+        lambda x, num_heads: _cut(x, num_heads, "BTDH").transpose(1, 2),
+    ),
+    whole_token_for_every_head=(
+        "Every head got the whole token, all E numbers. It should get only D = E / H of them: head 0 the "
+        "first D, head 1 the next D, and so on.",
+        whole_token_for_every_head,
+    ),
+    leaves_the_refusal_to_view=(
+        "Right where H divides E. Where it does not, the caller gets torch's own error about the view. Test "
+        "this first and raise a ValueError that names `E` and `num_heads`.",
+        lambda x, num_heads: x.view(*x.shape[:2], num_heads, x.shape[2] // num_heads).transpose(1, 2),
+    ),
 )
-def leaves_the_refusal_to_view(x, num_heads):
-    batch, length, embed_dim = x.shape
-    return x.view(batch, length, num_heads, embed_dim // num_heads).transpose(1, 2)
 
 
 @split_heads.mistake(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, add_mistakes, case
 
 cache_bytes = Exercise("cache_bytes", results=("bytes",))
 
@@ -43,104 +43,99 @@ def edges(draw):
     yield case(layers, batch, 10**6 * length, heads, head_size)  # exact, however large
 
 
-@cache_bytes.mistake(
-    "This is half the right number, because only the keys are counted. The values are kept too, and they "
-    "take as many bytes."
+add_mistakes(
+    cache_bytes,
+    keys_only=(
+        "This is half the right number, because only the keys are counted. The values are kept too, and they "
+        "take as many bytes.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            layers * batch * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
+    queries_too=(
+        "This is one and a half times the right number, because three tensors are counted in each layer. "
+        "Queries are not kept: no later token uses an old query. Count keys and values.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            3 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
+    one_layer_only=(
+        "The cache of a single layer is counted. Each layer has keys and values of its own: multiply by "
+        "`layers`.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * batch * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
+    one_text_only=(
+        "The cache of a single text is counted. Each text of the batch has tokens of its own: multiply by "
+        "`batch`.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
+    numbers_instead_of_bytes=(
+        "These are numbers, not bytes: each number takes `bytes_per_number` of them (2 in half precision). "
+        "Multiply by it.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * num_kv_heads * head_size
+        ),
+    ),
+    always_two_bytes=(
+        "Right for numbers of two bytes, wrong for others: `bytes_per_number` is not used. Multiply by it, "
+        "not by 2 for the bytes.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * num_kv_heads * head_size * 2
+        ),
+    ),
+    one_head_only=(
+        "The number of heads has no effect on your result. A token's key has `num_kv_heads` times "
+        "`head_size` numbers: multiply by the number of heads.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * head_size * bytes_per_number
+        ),
+    ),
+    without_the_head_size=(
+        "`head_size` is left out. Each head of a key holds that many numbers: multiply by it.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * num_kv_heads * bytes_per_number
+        ),
+    ),
+    the_square_of_the_length=(
+        "This grows with the square of `length`: that is the table of weights, which is not kept. The cache "
+        "holds one key and one value for each token, so it grows with `length` itself.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
+    the_projections=(
+        "The square of the whole width is counted. Those are the weights of the projections, which belong to "
+        "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers per token.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
+        ),
+    ),
+    kibibytes=(
+        "This is in kibibytes: it was divided by 1024. Return bytes, as a whole number; turn them into "
+        "larger units only where they are printed.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 1024
+        ),
+    ),
+    bits=(
+        "The result is too small by a factor of 8, as if `bytes_per_number` counted bits. It counts bytes: "
+        "leave out the division by 8.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 8
+        ),
+    ),
+    a_float=(
+        "The number is right, but it is a float, and a large float loses its last digits. Bytes are counted "
+        "in whole numbers: multiply integers, without `/` or `2.0`.",
+        lambda layers, batch, length, num_kv_heads, head_size, bytes_per_number=2: (
+            2.0 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
+        ),
+    ),
 )
-def keys_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return layers * batch * length * num_kv_heads * head_size * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "This is one and a half times the right number, because three tensors are counted in each layer. "
-    "Queries are not kept: no later token uses an old query. Count keys and values."
-)
-def queries_too(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 3 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "The cache of a single layer is counted. Each layer has keys and values of its own: multiply by `layers`."
-)
-def one_layer_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * batch * length * num_kv_heads * head_size * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "The cache of a single text is counted. Each text of the batch has tokens of its own: multiply by "
-    "`batch`."
-)
-def one_text_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * length * num_kv_heads * head_size * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "These are numbers, not bytes: each number takes `bytes_per_number` of them (2 in half precision). "
-    "Multiply by it."
-)
-def numbers_instead_of_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * num_kv_heads * head_size
-
-
-@cache_bytes.mistake(
-    "Right for numbers of two bytes, wrong for others: `bytes_per_number` is not used. Multiply by it, "
-    "not by 2 for the bytes."
-)
-def always_two_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * num_kv_heads * head_size * 2
-
-
-@cache_bytes.mistake(
-    "The number of heads has no effect on your result. A token's key has `num_kv_heads` times `head_size`"
-    " numbers: multiply by the number of heads."
-)
-def one_head_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * head_size * bytes_per_number
-
-
-@cache_bytes.mistake("`head_size` is left out. Each head of a key holds that many numbers: multiply by it.")
-def without_the_head_size(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * num_kv_heads * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "This grows with the square of `length`: that is the table of weights, which is not kept. The cache "
-    "holds one key and one value for each token, so it grows with `length` itself."
-)
-def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * length * num_kv_heads * head_size * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "The square of the whole width is counted. Those are the weights of the projections, which belong to "
-    "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers per token."
-)
-def the_projections(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
-
-
-@cache_bytes.mistake(
-    "This is in kibibytes: it was divided by 1024. Return bytes, as a whole number; turn them into larger"
-    " units only where they are printed."
-)
-def kibibytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 1024
-
-
-@cache_bytes.mistake(
-    "The result is too small by a factor of 8, as if `bytes_per_number` counted bits. It counts bytes: "
-    "leave out the division by 8."
-)
-def bits(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 8
-
-
-@cache_bytes.mistake(
-    "The number is right, but it is a float, and a large float loses its last digits. Bytes are counted "
-    "in whole numbers: multiply integers, without `/` or `2.0`."
-)
-def a_float(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
-    return 2.0 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
 
 
 @cache_bytes.accepted_alternative(

@@ -15,6 +15,7 @@ from attention_lab.authoring import (
     case,
     for_large_scores,
 )
+from attention_lab.authoring.layers import PROJECTIONS, MultiHeadLayer
 
 
 class WrongParametersError(Exception):
@@ -116,14 +117,12 @@ cached_attention = Exercise(
     draw=LayerDraw,
 )
 
-NAMES = ("query", "key", "value", "output")
-
 
 def _state(draw, heads, head_size, bias=False, dtype=torch.float32):
     """Weights of the judge's."""
     embed_dim = heads * head_size
     state = {}
-    for name in NAMES:
+    for name in PROJECTIONS:
         state[f"{name}.weight"] = draw.linear(embed_dim, embed_dim, dtype=dtype)
         if bias:
             state[f"{name}.bias"] = draw.normal(embed_dim, dtype=dtype)
@@ -270,22 +269,8 @@ def refusals(draw):
     yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
 
 
-class Right(nn.Module):
+class Right(MultiHeadLayer):
     """A correct layer; each mistake changes one thing about it."""
-
-    def __init__(self, embed_dim, num_heads, bias=False):
-        super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
-        self.num_heads = num_heads
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-    def merge(self, x):
-        return x.transpose(1, 2).flatten(2)
 
     def join(self, past, new):
         """(B, H, T_past, D) and (B, H, T_new, D) -> (B, H, T, D)"""
@@ -295,34 +280,27 @@ class Right(nn.Module):
         """Keys and values of past and new."""
         return self.join(cache[0], key), self.join(cache[1], value)
 
-    def scale(self, head_size):
-        return math.sqrt(head_size)
-
     def mask(self, new, total):
         """True = may attend: (T_new, T)"""
         return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
 
     def weigh(self, scores):
-        mask = self.mask(*scores.shape[-2:])
-        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+        return self.softmax(self.fill(scores, ~self.mask(*scores.shape[-2:])))
 
     def attend(self, query, key, value):
         scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
         return self.weigh(scores) @ value
 
-    def finish(self, merged):
-        return self.output(merged)
-
-    def returned_cache(self, new, total):
-        """The cache that is returned, of the new keys and values and of all of them."""
+    def returned_cache(self, old, new, total):
+        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
         return total
 
     def forward(self, x, cache=None):
         query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
         new = key, value
-        if cache is not None:
-            key, value = self.behind(cache, key, value)
-        return self.finish(self.merge(self.attend(query, key, value))), self.returned_cache(new, (key, value))
+        total = new if cache is None else self.behind(cache, key, value)
+        output = self.finish(self.merge(self.attend(query, *total)))
+        return output, self.returned_cache(cache, new, total)
 
 
 @cached_attention.accepted_alternative(

@@ -3,47 +3,17 @@
 import math
 
 import torch
-import torch.nn as nn
 
+from attention_lab.authoring import add_mistakes
 from attention_lab.authoring.causes import add_causes
 
 from .cached_attention import Right, cached_attention
 
 
-@cached_attention.mistake(
-    "Right without a cache; after one, the mask starts at the wrong position: new token i sees the first "
-    "i + 1 keys, as if there were no past. It may see all of the past and the new ones up to itself: "
-    "shift the diagonal by T_past."
-)
-class NoOffset(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool).tril()
+def _lower(new, total, diagonal=0):
+    return torch.ones(new, total, dtype=torch.bool).tril(diagonal)
 
 
-@cached_attention.mistake(
-    "Nothing is hidden: a token sees those that come after it. This does not show when you generate one "
-    "token at a time, but it does in a prompt. New token i may see the past and the new ones up to "
-    "itself."
-)
-class NoMask(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool)
-
-
-@cached_attention.mistake(
-    "Right without a cache; with one, nothing is hidden among the new tokens. That is harmless for one "
-    "new token, and wrong for several: token i may not see the new ones after it."
-)
-class NoMaskBehindACache(Right):
-    def mask(self, new, total):
-        mask = torch.ones(new, total, dtype=torch.bool)
-        return mask.tril() if new == total else mask
-
-
-@cached_attention.mistake(
-    "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
-    "come earlier too: new token i may see new tokens 0 to i."
-)
 class NoNewTokensBefore(Right):
     def mask(self, new, total):
         past = total - new
@@ -51,161 +21,61 @@ class NoNewTokensBefore(Right):
         return torch.cat([torch.ones(new, past, dtype=torch.bool), own], dim=1)
 
 
-@cached_attention.mistake(
-    "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so "
-    "each may see all of it."
+add_mistakes(
+    cached_attention,
+    Right,
+    NoOffset=(
+        "Right without a cache; after one, the mask starts at the wrong position: new token i sees the first "
+        "i + 1 keys, as if there were no past. It may see all of the past and the new ones up to itself: "
+        "shift the diagonal by T_past.",
+        {"mask": lambda self, new, total: _lower(new, total)},
+    ),
+    NoMask=(
+        "Nothing is hidden: a token sees those that come after it. This does not show when you generate one "
+        "token at a time, but it does in a prompt. New token i may see the past and the new ones up to "
+        "itself.",
+        {"mask": lambda self, new, total: torch.ones(new, total, dtype=torch.bool)},
+    ),
+    NoMaskBehindACache=(
+        "Right without a cache; with one, nothing is hidden among the new tokens. That is harmless for one "
+        "new token, and wrong for several: token i may not see the new ones after it.",
+        {"mask": lambda self, new, total: _lower(new, total, 0 if new == total else total)},
+    ),
+    NoNewTokensBefore=(
+        "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
+        "come earlier too: new token i may see new tokens 0 to i.",
+        NoNewTokensBefore,
+    ),
+    SeesNoPast=(
+        "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so "
+        "each may see all of it.",
+        {
+            "mask": lambda self, new, total: (
+                _lower(new, total, total - new) & (torch.arange(total) >= total - new)
+            )
+        },
+    ),
 )
-class SeesNoPast(Right):
-    def mask(self, new, total):
-        past = total - new
-        hidden = torch.zeros(new, past, dtype=torch.bool)
-        return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
 
 
 def _past_as(length_of):
     """The mask is shifted by another length, of a shape (B, H, T, D)."""
 
     def attend(self, query, key, value):
-        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        scores = query @ key.mT / self.scale(query.shape[-1])
         new, total = scores.shape[-2:]
-        mask = torch.ones(new, total, dtype=torch.bool).tril(length_of(key.shape) if total > new else 0)
-        return scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
+        mask = _lower(new, total, length_of(key.shape) if total > new else 0)
+        return self.softmax(self.fill(scores, ~mask)) @ value
 
     return {"attend": attend}
 
 
-@cached_attention.mistake(
-    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. "
-    "A cached key is (B, H, T_past, D), so the tokens are its third axis."
-)
-class PastFromTheBatch(Right):
-    attend = _past_as(lambda shape: shape[0])["attend"]
-
-
-@cached_attention.mistake(
-    "The mask is inverted: a token sees what comes after it, and nothing before. True means may attend: "
-    "on the diagonal and to its left."
-)
-class MaskTurnedRound(Right):
-    def mask(self, new, total):
-        return torch.ones(new, total, dtype=torch.bool).triu(diagonal=total - new)
-
-
-@cached_attention.mistake(
-    "The merged heads are returned as they are: `self.output` is made and never used. Send them through "
-    "it before you return."
-)
-class ForgetsTheOutputProjection(Right):
-    def finish(self, merged):
-        return merged
-
-
-@cached_attention.mistake(
-    "Right where E is divisible by the number of heads, but another E is not refused. Test it in "
-    "`__init__` and raise a ValueError that names `embed_dim` and `num_heads`."
-)
-class RefusesNothing(Right):
-    def __init__(self, embed_dim, num_heads, bias=False):
-        nn.Module.__init__(self)
-        self.num_heads = num_heads
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-
-@cached_attention.mistake(
-    "`bias=True` changes nothing: the projections are made without one. Pass `bias` to all four."
-)
-class BiasIgnored(Right):
-    def __init__(self, embed_dim, num_heads, bias=False):
-        super().__init__(embed_dim, num_heads)
-
-
-@cached_attention.mistake(
-    "`nn.Linear` makes a bias by default, so the projections have one. Pass `bias` to all "
-    "four, False by default."
-)
-class BiasAlways(Right):
-    def __init__(self, embed_dim, num_heads, bias=True):
-        super().__init__(embed_dim, num_heads, bias=True)
-
-
-@cached_attention.mistake(
-    "A mask or table is in the `state_dict`, so weights from elsewhere do not fit. It belongs to no "
-    "checkpoint: make it in `forward`, or register it with `persistent=False`."
-)
 class MaskInTheState(Right):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__(embed_dim, num_heads, bias)
         self.register_buffer("hidden", torch.ones(256, 256, dtype=torch.bool).triu(1))
 
 
-@cached_attention.mistake(
-    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
-)
-class Unscaled(Right):
-    def scale(self, head_size):
-        return 1.0
-
-
-@cached_attention.mistake(
-    "The weights are hidden after the softmax, so the rows no longer sum to 1. Hide the scores before it,"
-    " with -inf."
-)
-class MasksAfterTheSoftmax(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores, dim=-1).masked_fill(~self.mask(*scores.shape[-2:]), 0.0)
-
-
-@cached_attention.mistake(
-    "The cache is joined along the wrong axis: each head got more numbers, instead of more tokens. Tokens"
-    " are the third axis of (B, H, T, D): join along that one."
-)
-class JoinsTheNumbers(Right):
-    def join(self, past, new):
-        return torch.cat([past, new], dim=-1)
-
-
-@cached_attention.mistake(
-    "The new keys and values come before the old ones. The past comes first, or the mask hides the wrong"
-    " ones."
-)
-class NewOnesFirst(Right):
-    def join(self, past, new):
-        return torch.cat([new, past], dim=2)
-
-
-@cached_attention.mistake(
-    "The cache that is passed in is never used: new tokens see only each other. Put its keys and values "
-    "before the new ones."
-)
-class IgnoresTheCache(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, None)
-
-
-@cached_attention.mistake(
-    "The output is right, but the cache that you return holds the new tokens only, so the next step does "
-    "not see those before them. Return the joined keys and values."
-)
-class KeepsTheNewOnly(Right):
-    def returned_cache(self, new, total):
-        return new
-
-
-@cached_attention.mistake(
-    "You return the cache that was passed in: the new tokens are not in it, and the next step does not "
-    "see them. Return the joined keys and values."
-)
-class HandsBackTheOldCache(Right):
-    def forward(self, x, cache=None):
-        output, total = super().forward(x, cache)
-        return output, total if cache is None else cache
-
-
-@cached_attention.mistake(
-    "The numbers are right, but the list that was passed in as the cache was written into: it holds the "
-    "longer keys and values now, and a second text that continues it sees too much. Return a new pair."
-)
 class WritesIntoTheList(Right):
     def forward(self, x, cache=None):
         output, total = super().forward(x, cache)
@@ -214,15 +84,98 @@ class WritesIntoTheList(Right):
         return output, total
 
 
-@cached_attention.mistake(
-    "The cache holds tokens before they were projected, or keys that are projected once more when they "
-    "are read: keep the results of `self.key` and `self.value`, cut into heads, and use them as they are."
+add_mistakes(
+    cached_attention,
+    Right,
+    PastFromTheBatch=(
+        "The number of past tokens is read from the wrong axis: the mask is shifted by the number of "
+        "sentences. A cached key is (B, H, T_past, D), so the tokens are its third axis.",
+        {"attend": _past_as(lambda shape: shape[0])["attend"]},
+    ),
+    MaskTurnedRound=(
+        "The mask is inverted: a token sees what comes after it, and nothing before. True means may attend: "
+        "on the diagonal and to its left.",
+        {
+            "mask": lambda self, new, total: torch.ones(new, total, dtype=torch.bool).triu(
+                diagonal=total - new
+            )
+        },
+    ),
+    ForgetsTheOutputProjection=(
+        "The merged heads are returned as they are: `self.output` is made and never used. Send them through "
+        "it before you return.",
+        {"finish": lambda self, merged: merged},
+    ),
+    RefusesNothing=(
+        "Right where E is divisible by the number of heads, but another E is not refused. Test it in "
+        "`__init__` and raise a ValueError that names `embed_dim` and `num_heads`.",
+        {"refuse": lambda self, embed_dim, num_heads: None},
+    ),
+    BiasIgnored=(
+        "`bias=True` changes nothing: the projections are made without one. Pass `bias` to all four.",
+        {"biased": lambda self, bias: False},
+    ),
+    BiasAlways=(
+        "`nn.Linear` makes a bias by default, so the projections have one. Pass `bias` to all four, False by "
+        "default.",
+        {"biased": lambda self, bias: True},
+    ),
+    MaskInTheState=(
+        "A mask or table is in the `state_dict`, so weights from elsewhere do not fit. It belongs to no "
+        "checkpoint: make it in `forward`, or register it with `persistent=False`.",
+        MaskInTheState,
+    ),
+    Unscaled=(
+        "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size.",
+        {"scale": lambda self, head_size: 1.0},
+    ),
+    MasksAfterTheSoftmax=(
+        "The weights are hidden after the softmax, so the rows no longer sum to 1. Hide the scores before "
+        "it, with -inf.",
+        {"weigh": lambda self, scores: self.clear(self.softmax(scores), self.mask(*scores.shape[-2:]))},
+    ),
+    JoinsTheNumbers=(
+        "The cache is joined along the wrong axis: each head got more numbers, instead of more tokens. "
+        "Tokens are the third axis of (B, H, T, D): join along that one.",
+        {"join": lambda self, past, new: torch.cat([past, new], dim=-1)},
+    ),
+    NewOnesFirst=(
+        "The new keys and values come before the old ones. The past comes first, or the mask hides the wrong "
+        "ones.",
+        {"join": lambda self, past, new: torch.cat([new, past], dim=2)},
+    ),
+    IgnoresTheCache=(
+        "The cache that is passed in is never used: new tokens see only each other. Put its keys and values "
+        "before the new ones.",
+        {"forward": lambda self, x, cache=None: Right.forward(self, x, None)},
+    ),
+    KeepsTheNewOnly=(
+        "The output is right, but the cache that you return holds the new tokens only, so the next step does "
+        "not see those before them. Return the joined keys and values.",
+        {"returned_cache": lambda self, old, new, total: new},
+    ),
+    HandsBackTheOldCache=(
+        "You return the cache that was passed in: the new tokens are not in it, and the next step does not "
+        "see them. Return the joined keys and values.",
+        {"returned_cache": lambda self, old, new, total: total if old is None else old},
+    ),
+    WritesIntoTheList=(
+        "The numbers are right, but the list that was passed in as the cache was written into: it holds the "
+        "longer keys and values now, and a second text that continues it sees too much. Return a new pair.",
+        WritesIntoTheList,
+    ),
+    ProjectsThePastAgain=(
+        "The cache holds tokens before they were projected, or keys that are projected once more when they "
+        "are read: keep the results of `self.key` and `self.value`, cut into heads, and use them as they "
+        "are.",
+        {
+            "behind": lambda self, cache, key, value: [
+                self.join(self.split(part(self.merge(past))), new)
+                for part, past, new in ((self.key, cache[0], key), (self.value, cache[1], value))
+            ]
+        },
+    ),
 )
-class ProjectsThePastAgain(Right):
-    def forward(self, x, cache=None):
-        if cache is not None:
-            cache = self.split(self.key(self.merge(cache[0]))), self.split(self.value(self.merge(cache[1])))
-        return super().forward(x, cache)
 
 
 @cached_attention.mistake(
@@ -246,7 +199,7 @@ class KeepsTheCacheInItself(Right):
 class OneBufferForAll(Right):
     buffers = None
 
-    def returned_cache(self, new, total):
+    def returned_cache(self, old, new, total):
         shape = total[0].shape
         if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
             full = shape[0], shape[1], max(shape[2], 64), shape[3]
@@ -262,52 +215,45 @@ class OneBufferForAll(Right):
     " gradients and without."
 )
 class OneBufferWithoutGradients(OneBufferForAll):
-    def returned_cache(self, new, total):
-        return total if torch.is_grad_enabled() else super().returned_cache(new, total)
+    def returned_cache(self, old, new, total):
+        return total if torch.is_grad_enabled() else super().returned_cache(old, new, total)
 
 
-@cached_attention.mistake(
-    "The numbers are right, but no gradient flows through the cache: it left the graph through "
-    "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they are."
+add_mistakes(
+    cached_attention,
+    Right,
+    Detached=(
+        "The numbers are right, but no gradient flows through the cache: it left the graph through "
+        "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they "
+        "are.",
+        {"returned_cache": lambda self, old, new, total: tuple(each.detach() for each in total)},
+    ),
+    DetachesThePast=(
+        "The new cache is right, but the old one is taken out of the graph as it is read: no gradient "
+        "reaches it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers.",
+        {"join": lambda self, past, new: torch.cat([past.detach(), new], dim=2)},
+    ),
+    ValueFirst=(
+        "Key and value are swapped in the cache that comes back. The pair is (key, value).",
+        {"returned_cache": lambda self, old, new, total: total[::-1]},
+    ),
+    ValuesBehindJoinedKeys=(
+        "The new values are joined to the keys, which hold old and new tokens already, so the values come "
+        "out longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
+        "entry of the cache.",
+        {
+            "behind": lambda self, cache, key, value: (
+                self.join(cache[0], key),
+                self.join(self.join(cache[0], key), value),
+            )
+        },
+    ),
+    KeysTwice=(
+        "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
+        "the second of the pair holds the values.",
+        {"returned_cache": lambda self, old, new, total: (total[0], total[0])},
+    ),
 )
-class Detached(Right):
-    def returned_cache(self, new, total):
-        return tuple(each.detach() for each in total)
-
-
-@cached_attention.mistake(
-    "The new cache is right, but the old one is taken out of the graph as it is read: no gradient reaches"
-    " it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers."
-)
-class DetachesThePast(Right):
-    def join(self, past, new):
-        return torch.cat([past.detach(), new], dim=2)
-
-
-@cached_attention.mistake("Key and value are swapped in the cache that comes back. The pair is (key, value).")
-class ValueFirst(Right):
-    def returned_cache(self, new, total):
-        return total[1], total[0]
-
-
-@cached_attention.mistake(
-    "The new values are joined to the keys, which hold old and new tokens already, so the values come out"
-    " longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
-    "entry of the cache."
-)
-class ValuesBehindJoinedKeys(Right):
-    def behind(self, cache, key, value):
-        key = self.join(cache[0], key)
-        return key, self.join(key, value)
-
-
-@cached_attention.mistake(
-    "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
-    "the second of the pair holds the values."
-)
-class KeysTwice(Right):
-    def returned_cache(self, new, total):
-        return total[0], total[0]
 
 
 class WithWeights(Right):
@@ -325,31 +271,29 @@ class WeightsInsteadOfTheCache(WithWeights):
         return super().forward(x, cache)[0], self.weights
 
 
-@cached_attention.mistake(
-    "You return the output only. Return a pair, (output, cache), even if no cache was passed in."
+add_mistakes(
+    cached_attention,
+    Right,
+    OutputOnly=(
+        "You return the output only. Return a pair, (output, cache), even if no cache was passed in.",
+        {"forward": lambda self, x, cache=None: Right.forward(self, x, cache)[0]},
+    ),
+    NoCacheAtFirst=(
+        "You return no cache if none was passed in, so generation cannot continue after the prompt. Return "
+        "keys and values in any case.",
+        {"returned_cache": lambda self, old, new, total: None if old is None else total},
+    ),
 )
-class OutputOnly(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache)[0]
-
-
-@cached_attention.mistake(
-    "You return no cache if none was passed in, so generation cannot continue after the prompt. Return "
-    "keys and values in any case."
-)
-class NoCacheAtFirst(Right):
-    def forward(self, x, cache=None):
-        output, total = super().forward(x, cache)
-        return output, None if cache is None else total
 
 
 def _up_to(diagonal):
-    return {"mask": lambda self, new, total: torch.ones(new, total).tril(diagonal(total - new)).bool()}
+    return {"mask": lambda self, new, total: _lower(new, total, diagonal(total - new))}
 
 
 def _weighed(fill, dim=-1):
     return {
-        "weigh": lambda self, scores: scores.masked_fill(~self.mask(*scores.shape[-2:]), fill).softmax(dim)
+        "fill": lambda self, scores, hidden: scores.masked_fill(hidden, fill),
+        "softmax": lambda self, scores: scores.softmax(dim),
     }
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
+from attention_lab.authoring import FLOATS, Exercise, LayerDraw, add_mistakes, case
 
 repeat_heads = Exercise(
     "repeat_heads",
@@ -44,55 +44,42 @@ def gradients(draw):
     yield case(x.transpose(1, 2), groups, gradients=True)  # as split_heads leaves it, out of order in memory
 
 
-@repeat_heads.mistake(
-    "The heads come as 0, 1, 2, …, 0, 1, 2, …: `repeat` (and `torch.cat` of copies) appends the whole row"
-    " of heads to itself. Head h should be h // groups, so 0, 0, …, 1, 1, …: repeat each head by itself."
+add_mistakes(
+    repeat_heads,
+    whole_rows=(
+        "The heads come as 0, 1, 2, …, 0, 1, 2, …: `repeat` (and `torch.cat` of copies) appends the whole "
+        "row of heads to itself. Head h should be h // groups, so 0, 0, …, 1, 1, …: repeat each head by "
+        "itself.",
+        lambda x, groups: x.repeat(1, groups, 1, 1),
+    ),
+    the_batch=(
+        "The sentences of the batch are repeated instead of the heads: the heads are the second axis.",
+        lambda x, groups: x.repeat_interleave(groups, dim=0),
+    ),
+    the_tokens=(
+        "The tokens are repeated instead of the heads: the heads are the second axis.",
+        lambda x, groups: x.repeat_interleave(groups, dim=2),
+    ),
+    flattened=(
+        "All axes are repeated into one long row: `repeat_interleave` flattens where no axis is named. Name "
+        "the axis of the heads.",
+        lambda x, groups: x.repeat_interleave(groups),
+    ),
+    multiplied=(
+        "Each head is added to its copies or multiplied by their number: the shape is (B, H_kv, T, D) as "
+        "before. Return each head `groups` times, unchanged.",
+        lambda x, groups: x * groups,
+    ),
+    unchanged=(
+        "`x` is returned unchanged: no head is repeated. The second axis of the result is `groups` times as "
+        "long. Methods return a new tensor: keep what they return.",
+        lambda x, groups: x.clone(),
+    ),
+    always_two=(
+        "Only two copies of each head are made, whatever `groups` is. Use `groups` for the number of copies.",
+        lambda x, groups: x.repeat_interleave(2, dim=1),
+    ),
 )
-def whole_rows(x, groups):
-    return x.repeat(1, groups, 1, 1)
-
-
-@repeat_heads.mistake(
-    "The sentences of the batch are repeated instead of the heads: the heads are the second axis."
-)
-def the_batch(x, groups):
-    return x.repeat_interleave(groups, dim=0)
-
-
-@repeat_heads.mistake("The tokens are repeated instead of the heads: the heads are the second axis.")
-def the_tokens(x, groups):
-    return x.repeat_interleave(groups, dim=2)
-
-
-@repeat_heads.mistake(
-    "All axes are repeated into one long row: `repeat_interleave` flattens where no axis is named. Name "
-    "the axis of the heads."
-)
-def flattened(x, groups):
-    return x.repeat_interleave(groups)
-
-
-@repeat_heads.mistake(
-    "Each head is added to its copies or multiplied by their number: the shape is (B, H_kv, T, D) as "
-    "before. Return each head `groups` times, unchanged."
-)
-def multiplied(x, groups):
-    return x * groups
-
-
-@repeat_heads.mistake(
-    "`x` is returned unchanged: no head is repeated. The second axis of the result is `groups` times as "
-    "long. Methods return a new tensor: keep what they return."
-)
-def unchanged(x, groups):
-    return x.clone()
-
-
-@repeat_heads.mistake(
-    "Only two copies of each head are made, whatever `groups` is. Use `groups` for the number of copies."
-)
-def always_two(x, groups):
-    return x.repeat_interleave(2, dim=1)
 
 
 @repeat_heads.mistake(

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, Exercise, Tolerance, case
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, add_mistakes, case
 from attention_lab.authoring.mask_sentences import (
     FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
@@ -124,93 +124,81 @@ def gradients(draw):
     yield case(draw.normal(batch, queries, keys), empty, gradients=True)
 
 
-@masked_softmax.mistake(
-    'The meaning of True is inverted: the weight sits where `mask` is False. Here True means "may '
-    'attend", so it is the False entries that have to be hidden.'
-)
-def true_means_hidden(scores, mask):
-    weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
-    return weights.masked_fill(mask, 0.0)
-
-
-@masked_softmax.mistake(FILL_TURNED_ROUND)
-def fill_turned_round(scores, mask):
-    return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1).masked_fill(~mask, 0.0)
-
-
-@masked_softmax.mistake(
-    "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
-    "sum to less than 1. Hide the *scores*, before the softmax, so that the visible keys share "
-    "everything."
-)
-def after_the_softmax(scores, mask):
-    return torch.softmax(scores, dim=-1) * mask
-
-
-@masked_softmax.mistake(HIDDEN_SCORES_ARE_ZERO)
-def fills_with_zero(scores, mask):
-    return torch.softmax(scores * mask, dim=-1)
-
-
-@masked_softmax.mistake(
-    "Nothing is hidden: these are the weights without any mask. `masked_fill` (without underscore) leaves"
-    " `scores` as it is and returns a new tensor, so keep what it returns and use it."
-)
 def result_thrown_away(scores, mask):
     scores.masked_fill(~mask, float("-inf"))
     return torch.softmax(scores, dim=-1)
 
 
-@masked_softmax.mistake(
-    "Every weight is NaN: minus infinity times 0 is NaN, and it was multiplied with the entries that "
-    "should stay. Put -inf only where `mask` is False instead of multiplying."
+add_mistakes(
+    masked_softmax,
+    true_means_hidden=(
+        'The meaning of True is inverted: the weight sits where `mask` is False. Here True means "may '
+        'attend", so it is the False entries that have to be hidden.',
+        lambda scores, mask: torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1).masked_fill(
+            mask, 0.0
+        ),
+    ),
+    fill_turned_round=(
+        FILL_TURNED_ROUND,
+        lambda scores, mask: torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1).masked_fill(
+            ~mask, 0.0
+        ),
+    ),
+    after_the_softmax=(
+        "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
+        "sum to less than 1. Hide the *scores*, before the softmax, so that the visible keys share "
+        "everything.",
+        lambda scores, mask: torch.softmax(scores, dim=-1) * mask,
+    ),
+    fills_with_zero=(
+        HIDDEN_SCORES_ARE_ZERO,
+        lambda scores, mask: torch.softmax(scores * mask, dim=-1),
+    ),
+    result_thrown_away=(
+        "Nothing is hidden: these are the weights without any mask. `masked_fill` (without underscore) "
+        "leaves `scores` as it is and returns a new tensor, so keep what it returns and use it.",
+        result_thrown_away,
+    ),
+    zero_times_infinity=(
+        "Every weight is NaN: minus infinity times 0 is NaN, and it was multiplied with the entries that "
+        "should stay. Put -inf only where `mask` is False instead of multiplying.",
+        lambda scores, mask: torch.softmax(scores + (~mask).to(scores.dtype) * float("-inf"), dim=-1),
+    ),
+    over_the_queries=(
+        "The columns sum to 1, the rows do not: row i is how query i spreads its attention. Normalise over "
+        "the keys, the last dimension.",
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-2).masked_fill(
+            ~mask, 0.0
+        ),
+    ),
+    second_axis_from_the_front=(
+        "One sentence is right and a batch is not: there the weights sum to 1 over the queries. The axis of "
+        "the softmax is counted from the front, and with a batch in front axis 1 holds the queries. The keys "
+        "are the last axis: count from the end.",
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=1).masked_fill(
+            ~mask, 0.0
+        ),
+    ),
+    empty_row_is_nan=(
+        "A row with nothing to attend to is NaN: with every key hidden, the softmax has nothing to divide "
+        "by. Such a row should be all zeros: clear the hidden entries of the weights afterwards.",
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1),
+    ),
+    empty_row_is_uniform=(
+        "A row with nothing to attend to comes out uniform: a fill of -1e9 hides a key only beside a higher "
+        "score, and where all are equal each gets 1/T. Such a row should be all zeros: clear the hidden "
+        "entries of the weights too.",
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1),
+    ),
+    additive_mask=(
+        "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "
+        "to the scores, so the backward pass goes straight through the NaN. Replace the hidden scores "
+        "instead of adding to them.",
+        lambda scores, mask: torch.softmax(
+            scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf")), dim=-1
+        ).nan_to_num(),
+    ),
 )
-def zero_times_infinity(scores, mask):
-    return torch.softmax(scores + (~mask).to(scores.dtype) * float("-inf"), dim=-1)
-
-
-@masked_softmax.mistake(
-    "The columns sum to 1, the rows do not: row i is how query i spreads its attention. Normalise over "
-    "the keys, the last dimension."
-)
-def over_the_queries(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-2).masked_fill(~mask, 0.0)
-
-
-@masked_softmax.mistake(
-    "One sentence is right and a batch is not: there the weights sum to 1 over the queries. The axis of the "
-    "softmax is counted from the front, and with a batch in front axis 1 holds the queries. The keys are the "
-    "last axis: count from the end."
-)
-def second_axis_from_the_front(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=1).masked_fill(~mask, 0.0)
-
-
-@masked_softmax.mistake(
-    "A row with nothing to attend to is NaN: with every key hidden, the softmax has nothing to divide by. "
-    "Such a row should be all zeros: clear the hidden entries of the weights afterwards."
-)
-def empty_row_is_nan(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
-
-
-@masked_softmax.mistake(
-    "A row with nothing to attend to comes out uniform: a fill of -1e9 hides a key only beside a higher "
-    "score, and where all are equal each gets 1/T. Such a row should be all zeros: clear the hidden "
-    "entries of the weights too."
-)
-def empty_row_is_uniform(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
-
-
-@masked_softmax.mistake(
-    "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "
-    "to the scores, so the backward pass goes straight through the NaN. Replace the hidden scores "
-    "instead of adding to them."
-)
-def additive_mask(scores, mask):
-    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf"))
-    return torch.softmax(scores + bias, dim=-1).nan_to_num()
 
 
 @masked_softmax.mistake(
@@ -239,18 +227,19 @@ def scaled_up_to_nan(scores, mask):
     return weights / weights.sum(dim=-1, keepdim=True)
 
 
-@masked_softmax.mistake(
-    "Hidden keys get a fixed score of about -100. Where the visible scores are thousands below zero,"
-    " that is the highest and takes all the weight; only minus infinity is below everything. And clear"
-    " the hidden weights of rows with no visible key."
+add_mistakes(
+    masked_softmax,
+    fixed_low_score=(
+        "Hidden keys get a fixed score of about -100. Where the visible scores are thousands below zero, "
+        "that is the highest and takes all the weight; only minus infinity is below everything. And clear "
+        "the hidden weights of rows with no visible key.",
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1),
+    ),
+    low_score_and_cleared=(
+        FIXED_LOW_SCORE,
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1).masked_fill(~mask, 0.0),
+    ),
 )
-def fixed_low_score(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1)
-
-
-@masked_softmax.mistake(FIXED_LOW_SCORE)
-def low_score_and_cleared(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1).masked_fill(~mask, 0.0)
 
 
 @masked_softmax.accepted_alternative(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, add_mistakes, case
 
 padding_mask = Exercise(
     "padding_mask",
@@ -61,113 +61,84 @@ def edges(draw):
     yield case(empty)
 
 
-@padding_mask.mistake(
-    'The meaning of True is inverted: your mask is True on the padding. Here True means "may attend", so '
-    "the real tokens are True and the padding is False."
-)
-def true_on_padding(token_ids, pad_id=0):
-    return (token_ids == pad_id).unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "This is what torch's own layer takes as its key_padding_mask: shape (B, T), and True on the padding. "
-    'Here True means "may attend", and the shape is (B, 1, T): invert it, and put a dimension of size 1 in '
-    "the middle."
-)
-def key_padding_mask(token_ids, pad_id=0):
-    return token_ids == pad_id
-
-
-@padding_mask.mistake(
-    "The values are right but the shape is (B, T). Without a dimension of size 1 for the queries in the "
-    "middle, broadcasting takes your sentences for query rows: the shape has to be (B, 1, T)."
-)
-def no_dimension_for_queries(token_ids, pad_id=0):
-    return token_ids != pad_id
-
-
-@padding_mask.mistake(
-    "The mask has shape (B, T, 1): it hides whole rows, the *queries* that are padding, and lets every "
-    "query attend to padding keys. Keys are on the last axis, so T belongs there and the 1 in the middle."
-)
-def hides_query_rows(token_ids, pad_id=0):
-    return (token_ids != pad_id).unsqueeze(-1)
-
-
-@padding_mask.mistake(
-    "Query rows are masked as well: the shape is (B, T, T) and a padding query has nothing to attend to. "
-    "Mask the keys only, with one row per sentence, `(B, 1, T)`."
-)
 def hides_queries_too(token_ids, pad_id=0):
     real = token_ids != pad_id
     return real.unsqueeze(1) & real.unsqueeze(2)
 
 
-@padding_mask.mistake(
-    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but one row per "
-    "sentence is enough: a 1 in the middle, (B, 1, T), broadcasts over any number of queries."
+add_mistakes(
+    padding_mask,
+    true_on_padding=(
+        'The meaning of True is inverted: your mask is True on the padding. Here True means "may attend", so '
+        "the real tokens are True and the padding is False.",
+        lambda token_ids, pad_id=0: (token_ids == pad_id).unsqueeze(1),
+    ),
+    key_padding_mask=(
+        "This is what torch's own layer takes as its key_padding_mask: shape (B, T), and True on the "
+        'padding. Here True means "may attend", and the shape is (B, 1, T): invert it, and put a dimension '
+        "of size 1 in the middle.",
+        lambda token_ids, pad_id=0: token_ids == pad_id,
+    ),
+    no_dimension_for_queries=(
+        "The values are right but the shape is (B, T). Without a dimension of size 1 for the queries in the "
+        "middle, broadcasting takes your sentences for query rows: the shape has to be (B, 1, T).",
+        lambda token_ids, pad_id=0: token_ids != pad_id,
+    ),
+    hides_query_rows=(
+        "The mask has shape (B, T, 1): it hides whole rows, the *queries* that are padding, and lets every "
+        "query attend to padding keys. Keys are on the last axis, so T belongs there and the 1 in the "
+        "middle.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id).unsqueeze(-1),
+    ),
+    hides_queries_too=(
+        "Query rows are masked as well: the shape is (B, T, T) and a padding query has nothing to attend to. "
+        "Mask the keys only, with one row per sentence, `(B, 1, T)`.",
+        hides_queries_too,
+    ),
+    copied_for_every_query=(
+        "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but one row per "
+        "sentence is enough: a 1 in the middle, (B, 1, T), broadcasts over any number of queries.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id).unsqueeze(1).repeat(1, token_ids.shape[1], 1),
+    ),
+    always_zero=(
+        "`pad_id` is not used: 0 is taken for padding whatever the caller says. With another `pad_id`, 0 is "
+        "an ordinary word and the padding was left visible.",
+        lambda token_ids, pad_id=0: (token_ids != 0).unsqueeze(1),
+    ),
+    larger_than_pad_id=(
+        "Ids below `pad_id` are hidden as well. That is harmless while `pad_id` is 0; with a larger one real "
+        "words vanish. Only ids that are *equal* to it are padding.",
+        lambda token_ids, pad_id=0: (token_ids > pad_id).unsqueeze(1),
+    ),
+    counts_from_the_left=(
+        "The tokens of a sentence are counted, and its row starts with that many True: right only while the "
+        "padding is at the end. With padding on the left it hides words; judge each token at its own "
+        "position.",
+        lambda token_ids, pad_id=0: (
+            torch.arange(token_ids.shape[1]) < (token_ids != pad_id).sum(dim=1).unsqueeze(1)
+        ).unsqueeze(1),
+    ),
+    ones_and_zeros=(
+        "The pattern is right but the dtype is an integer: `~` turns an integer 1 into -2. A mask is "
+        "boolean, True or False, nothing else.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id).long().unsqueeze(1),
+    ),
+    floats=(
+        "The pattern is right but the dtype is a float. A mask is boolean, True or False: it is not "
+        "multiplied or added.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id).float().unsqueeze(1),
+    ),
+    dimension_for_heads=(
+        "The shape is (B, 1, 1, T), one dimension too many: some libraries add it to broadcast over heads. "
+        "Here the shape is (B, 1, T), with a single 1, for the queries.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id)[:, None, None, :],
+    ),
+    dimension_in_front=(
+        "The 1 is in front: (1, B, T). So the second axis, which belongs to the queries, holds the "
+        "sentences. The batch stays first, and the 1 goes between B and T.",
+        lambda token_ids, pad_id=0: (token_ids != pad_id).unsqueeze(0),
+    ),
 )
-def copied_for_every_query(token_ids, pad_id=0):
-    length = token_ids.shape[1]
-    return (token_ids != pad_id).unsqueeze(1).repeat(1, length, 1)
-
-
-@padding_mask.mistake(
-    "`pad_id` is not used: 0 is taken for padding whatever the caller says. With another `pad_id`, 0 is "
-    "an ordinary word and the padding was left visible."
-)
-def always_zero(token_ids, pad_id=0):
-    return (token_ids != 0).unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "Ids below `pad_id` are hidden as well. That is harmless while `pad_id` is 0; with a larger one real "
-    "words vanish. Only ids that are *equal* to it are padding."
-)
-def larger_than_pad_id(token_ids, pad_id=0):
-    return (token_ids > pad_id).unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "The tokens of a sentence are counted, and its row starts with that many True: right only while the "
-    "padding is at the end. With padding on the left it hides words; judge each token at its own position."
-)
-def counts_from_the_left(token_ids, pad_id=0):
-    lengths = (token_ids != pad_id).sum(dim=1)
-    positions = torch.arange(token_ids.shape[1])
-    return (positions < lengths.unsqueeze(1)).unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "The pattern is right but the dtype is an integer: `~` turns an integer 1 into -2. A mask is boolean,"
-    " True or False, nothing else."
-)
-def ones_and_zeros(token_ids, pad_id=0):
-    return (token_ids != pad_id).long().unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "The pattern is right but the dtype is a float. A mask is boolean, True or False: it is not "
-    "multiplied or added."
-)
-def floats(token_ids, pad_id=0):
-    return (token_ids != pad_id).float().unsqueeze(1)
-
-
-@padding_mask.mistake(
-    "The shape is (B, 1, 1, T), one dimension too many: some libraries add it to broadcast over heads. "
-    "Here the shape is (B, 1, T), with a single 1, for the queries."
-)
-def dimension_for_heads(token_ids, pad_id=0):
-    return (token_ids != pad_id)[:, None, None, :]
-
-
-@padding_mask.mistake(
-    "The 1 is in front: (1, B, T). So the second axis, which belongs to the queries, holds the "
-    "sentences. The batch stays first, and the 1 goes between B and T."
-)
-def dimension_in_front(token_ids, pad_id=0):
-    return (token_ids != pad_id).unsqueeze(0)
 
 
 @padding_mask.accepted_alternative(

@@ -168,10 +168,13 @@ class _Layer(nn.Module):
     def average(self, weights):
         return torch.stack(weights).mean(dim=0)
 
+    def finish(self, joined):
+        return self.output(joined)
+
     def forward(self, query, key=None, value=None, mask=None):
         results = [self.attend(place, query, key, value, mask) for place in range(len(self.heads))]
         outputs, weights = zip(*results)
-        return self.output(self.join(outputs)), self.average(weights)
+        return self.finish(self.join(outputs)), self.average(weights)
 
 
 @multi_head_attention.accepted_alternative(

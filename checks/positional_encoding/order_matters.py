@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, Obfuscation, case, in_any_order
+from attention_lab.authoring import FLOATS, Exercise, Obfuscation, add_mistakes, case, in_any_order
 
 order_matters = Exercise(
     "order_matters",
@@ -128,96 +128,83 @@ def nothing_moved(draw):
     yield _case(draw, obfuscation, RUNNING_SUM, (batch, length, width))
 
 
-@order_matters.mistake(
-    "You report that order matters to plain self-attention. You compare the outputs position by position, "
-    "but a permuted sentence has its outputs in other positions: permute the old outputs in the same way "
-    "before you compare."
+add_mistakes(
+    order_matters,
+    output_not_permuted=(
+        "You report that order matters to plain self-attention. You compare the outputs position by "
+        "position, but a permuted sentence has its outputs in other positions: permute the old outputs in "
+        "the same way before you compare.",
+        lambda attend, x, permutation: bool(((attend(x[:, permutation]) - attend(x)).abs() > 1e-4).any()),
+    ),
+    upside_down=(
+        "The answer is the wrong way round: it is True for plain self-attention and False for a running sum. "
+        "Return True where permuting the tokens does *more* than permute the outputs.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() <= 1e-4).all()
+        ),
+    ),
+    sentences_permuted=(
+        "You permute the sentences of the batch instead of the tokens. x is (B, T, E): the permutation has T "
+        "entries and belongs to the second dimension.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[permutation]) - attend(x)[permutation]).abs() > 1e-4).any()
+        ),
+    ),
+    dimensions_permuted=(
+        "You permute the numbers inside each token instead of the tokens. x is (B, T, E): the permutation "
+        "has T entries and belongs to the second dimension, not to the last.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[..., permutation]) - attend(x)[..., permutation]).abs() > 1e-4).any()
+        ),
+    ),
+    permuted_twice=(
+        "You report that order matters to plain self-attention: you compare with outputs that are not moved, "
+        "or are moved by the inverse permutation, or are moved twice. Move the outputs of x exactly as the "
+        "tokens were moved, and compare.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any()
+        ),
+    ),
+    exactly_equal=(
+        "You report that order matters to plain self-attention, because you compare for exactly equal "
+        "numbers. Sums in another order are rounded differently; only differences above 1e-4 count.",
+        lambda attend, x, permutation: not torch.equal(attend(x[:, permutation]), attend(x)[:, permutation]),
+    ),
+    averages_compared=(
+        "You compare only averages over the sentence. Where every position adds something of its own, the "
+        "tokens change and their average does not: compare token by token.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation]).mean(dim=1) - attend(x).mean(dim=1)).abs() > 0.0001).any()
+        ),
+    ),
+    first_token_only=(
+        "You compare only the first token's output. Order may show at any other position: compare all tokens "
+        "of all sentences.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation])[:, 0] - attend(x)[:, permutation[0]]).abs() > 0.0001).any()
+        ),
+    ),
+    first_sentence_only=(
+        "You compare only the first sentence of the batch, and another one differs. Compare all sentences.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation])[0] - attend(x)[0, permutation]).abs() > 0.0001).any()
+        ),
+    ),
+    only_large_differences=(
+        "You count only large differences. Order matters as soon as one number of one token differs by more "
+        "than 1e-4.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 0.1).any()
+        ),
+    ),
+    all_must_differ=(
+        "You report a difference only where *every* number differs. Order matters as soon as one number of "
+        "one token differs by more than 1e-4.",
+        lambda attend, x, permutation: bool(
+            ((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all()
+        ),
+    ),
 )
-def output_not_permuted(attend, x, permutation):
-    return bool(((attend(x[:, permutation]) - attend(x)).abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "The answer is the wrong way round: it is True for plain self-attention and False for a running sum. "
-    "Return True where permuting the tokens does *more* than permute the outputs."
-)
-def upside_down(attend, x, permutation):
-    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() <= 1e-4).all())
-
-
-@order_matters.mistake(
-    "You permute the sentences of the batch instead of the tokens. x is (B, T, E): the permutation has T "
-    "entries and belongs to the second dimension."
-)
-def sentences_permuted(attend, x, permutation):
-    return bool(((attend(x[permutation]) - attend(x)[permutation]).abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You permute the numbers inside each token instead of the tokens. x is (B, T, E): the permutation has "
-    "T entries and belongs to the second dimension, not to the last."
-)
-def dimensions_permuted(attend, x, permutation):
-    return bool(((attend(x[..., permutation]) - attend(x)[..., permutation]).abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You report that order matters to plain self-attention: you compare with outputs that are not moved, or "
-    "are moved by the inverse permutation, or are moved twice. Move the outputs of x exactly as the tokens "
-    "were moved, and compare."
-)
-def permuted_twice(attend, x, permutation):
-    return bool(((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You report that order matters to plain self-attention, because you compare for exactly equal "
-    "numbers. Sums in another order are rounded differently; only differences above 1e-4 count."
-)
-def exactly_equal(attend, x, permutation):
-    return not torch.equal(attend(x[:, permutation]), attend(x)[:, permutation])
-
-
-@order_matters.mistake(
-    "You compare only averages over the sentence. Where every position adds something of its own, the "
-    "tokens change and their average does not: compare token by token."
-)
-def averages_compared(attend, x, permutation):
-    change = attend(x[:, permutation]).mean(dim=1) - attend(x).mean(dim=1)
-    return bool((change.abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You compare only the first token's output. Order may show at any other position: compare all tokens "
-    "of all sentences."
-)
-def first_token_only(attend, x, permutation):
-    change = attend(x[:, permutation])[:, 0] - attend(x)[:, permutation[0]]
-    return bool((change.abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You compare only the first sentence of the batch, and another one differs. Compare all sentences."
-)
-def first_sentence_only(attend, x, permutation):
-    change = attend(x[:, permutation])[0] - attend(x)[0, permutation]
-    return bool((change.abs() > 1e-4).any())
-
-
-@order_matters.mistake(
-    "You count only large differences. Order matters as soon as one number of one token differs by more than "
-    "1e-4."
-)
-def only_large_differences(attend, x, permutation):
-    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 0.1).any())
-
-
-@order_matters.mistake(
-    "You report a difference only where *every* number differs. Order matters as soon as one number of "
-    "one token differs by more than 1e-4."
-)
-def all_must_differ(attend, x, permutation):
-    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all())
 
 
 @order_matters.accepted_alternative(

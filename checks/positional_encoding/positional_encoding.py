@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, Exercise, Tolerance, build, case
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, add_mistakes, build, case
 
 from .sinusoidal_encoding import LONG, TOLERANCE_WHERE_LONG, differs, mistake_with, sinusoidal_encoding
 
@@ -198,77 +198,51 @@ class position_in_the_batch(_Encoding):
         return x + self.pe[torch.arange(x.shape[0]) % len(self.pe)].unsqueeze(1)
 
 
-@positional_encoding.mistake(
-    "A text longer than `max_len` is silently cut: it loses its last tokens. Raise a ValueError whose "
-    "message contains both numbers, T and `max_len`."
+add_mistakes(
+    positional_encoding,
+    _Encoding,
+    too_long_is_cut=(
+        "A text longer than `max_len` is silently cut: it loses its last tokens. Raise a ValueError whose "
+        "message contains both numbers, T and `max_len`.",
+        {"forward": lambda self, x: self.add(x[:, : len(self.pe)])},
+    ),
+    not_refused=(
+        "A text longer than `max_len` raises torch's own error, or is broadcast if `max_len` is 1. Test T "
+        "before you add, and raise a ValueError whose message contains both numbers, T and `max_len`.",
+        {"refuse": lambda self, x: None},
+    ),
+    whole_table=(
+        "A text shorter than `max_len` fails, or gets longer: you add all `max_len` rows of the table, and x "
+        "has only T tokens. Take the first T rows of the table at each call.",
+        {"add": lambda self, x: x + self.pe},
+    ),
+    counted_from_the_end=(
+        "You add the last rows of the table, not the first, so the same word at the start of a text gets "
+        "another position when the text gets longer. Token 0 gets row 0.",
+        {"add": lambda self, x: x + self.pe[len(self.pe) - x.shape[1] :]},
+    ),
+    one_row_for_all=(
+        "Every token gets the same row of the table, that of the last one: an index picks one row, a slice "
+        "picks many. Each of the T tokens needs a row of its own.",
+        {"add": lambda self, x: x + self.pe[x.shape[1] - 1]},
+    ),
+    words_forgotten=(
+        "You return the table alone: the words are gone, and every sentence looks the same. Add the rows of "
+        "the table to x and return the sum.",
+        {"add": lambda self, x: self.pe[: x.shape[1]].expand_as(x)},
+    ),
+    drops_out=(
+        "Some numbers are 0, and different ones at each call: the module contains a dropout, which works in "
+        "training mode. The paper's model applies dropout to what this module returns; the module itself "
+        "only adds the positions.",
+        {"add": lambda self, x: F.dropout(x + self.pe[: x.shape[1]], 0.1, self.training)},
+    ),
+    embeddings_scaled=(
+        "x is multiplied by the square root of its width before the positions are added. The paper's model "
+        "does that in its embedding; this module only adds the positions.",
+        {"add": lambda self, x: x * math.sqrt(x.shape[-1]) + self.pe[: x.shape[1]]},
+    ),
 )
-class too_long_is_cut(_Encoding):
-    def forward(self, x):
-        return self.add(x[:, : len(self.pe)])
-
-
-@positional_encoding.mistake(
-    "A text longer than `max_len` raises torch's own error, or is broadcast if `max_len` is 1. Test T "
-    "before you add, and raise a ValueError whose message contains both numbers, T and `max_len`."
-)
-class not_refused(_Encoding):
-    def refuse(self, x):
-        pass
-
-
-@positional_encoding.mistake(
-    "A text shorter than `max_len` fails, or gets longer: you add all `max_len` rows of the table, and x "
-    "has only T tokens. Take the first T rows of the table at each call."
-)
-class whole_table(_Encoding):
-    def add(self, x):
-        return x + self.pe
-
-
-@positional_encoding.mistake(
-    "You add the last rows of the table, not the first, so the same word at the start of a text gets "
-    "another position when the text gets longer. Token 0 gets row 0."
-)
-class counted_from_the_end(_Encoding):
-    def add(self, x):
-        return x + self.pe[len(self.pe) - x.shape[1] :]
-
-
-@positional_encoding.mistake(
-    "Every token gets the same row of the table, that of the last one: an index picks one row, a slice "
-    "picks many. Each of the T tokens needs a row of its own."
-)
-class one_row_for_all(_Encoding):
-    def add(self, x):
-        return x + self.pe[x.shape[1] - 1]
-
-
-@positional_encoding.mistake(
-    "You return the table alone: the words are gone, and every sentence looks the same. Add the rows of "
-    "the table to x and return the sum."
-)
-class words_forgotten(_Encoding):
-    def add(self, x):
-        return self.pe[: x.shape[1]].expand_as(x)
-
-
-@positional_encoding.mistake(
-    "Some numbers are 0, and different ones at each call: the module contains a dropout, which works in "
-    "training mode. The paper's model applies dropout to what this module returns; the module itself "
-    "only adds the positions."
-)
-class drops_out(_Encoding):
-    def add(self, x):
-        return F.dropout(x + self.pe[: x.shape[1]], 0.1, self.training)
-
-
-@positional_encoding.mistake(
-    "x is multiplied by the square root of its width before the positions are added. The paper's model "
-    "does that in its embedding; this module only adds the positions."
-)
-class embeddings_scaled(_Encoding):
-    def add(self, x):
-        return x * math.sqrt(x.shape[-1]) + self.pe[: x.shape[1]]
 
 
 IN_THE_TABLE = "The positions are added correctly, but the table `pe` is wrong. {message}"

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, case
+from attention_lab.authoring import Exercise, Tolerance, add_mistakes, case
 
 # Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
 TOLERANCE = Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4))
@@ -99,80 +99,61 @@ def _blocks(angles, signs=(1, -1)):
     return torch.block_diag(*blocks)
 
 
-@shift_matrix.mistake(
-    "The matrix moves each position *back* by `offset` instead of ahead: the sines have the wrong sign. "
-    "Our pairs are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus is "
-    "in the other corner."
-)
-def turned_the_other_way(offset, embed_dim):
-    return _blocks(offset * _rates(embed_dim), signs=(-1, 1))
-
-
-@shift_matrix.mistake(
-    "Both sines of a block have the same sign, so it is no rotation: lengths change. Write out both "
-    "addition theorems, for the sine and for the cosine of a sum: only one of them has a minus."
-)
-def no_minus(offset, embed_dim):
-    return _blocks(offset * _rates(embed_dim), signs=(1, 1))
-
-
-@shift_matrix.mistake(
-    "The matrix is diagonal: each number is only multiplied by a cosine, and nothing turns. When a "
-    "clock hand turns, its new sine depends on its old cosine too: fill the two other corners of each "
-    "block."
-)
-def only_cosines(offset, embed_dim):
-    return _blocks(offset * _rates(embed_dim), signs=(0, 0))
-
-
-@shift_matrix.mistake(
-    "All pairs are turned by the same angle. Each clock hand has its own speed: pair i turns by `offset` "
-    "divided by 10000^(2i/E), as in the table."
-)
-def one_speed_for_all(offset, embed_dim):
-    return _blocks(offset * torch.ones(embed_dim // 2))
-
-
-@shift_matrix.mistake(
-    "The first pair is turned by the right angle, the later ones by too little: the exponent grows by 4/E "
-    "from pair to pair. If your index already counts 0, 2, 4, ..., do not double it."
-)
-def exponent_doubled(offset, embed_dim):
-    return _blocks(offset * _rates(embed_dim) ** 2)
-
-
-@shift_matrix.mistake(
-    "This is the matrix for a table with all sines on the left and all cosines on the right. In ours they "
-    "alternate, so the numbers of one frequency are a block of 2 by 2 on the diagonal."
-)
 def for_halves_side_by_side(offset, embed_dim):
     angles = (offset * _rates(embed_dim)).float()
     cosines, sines = torch.diag(angles.cos()), torch.diag(angles.sin())
     return torch.cat([torch.cat([cosines, sines], dim=1), torch.cat([-sines, cosines], dim=1)])
 
 
-@shift_matrix.mistake(
-    "Steps back are treated as steps ahead: -3 gives the same matrix as 3. Keep the sign of `offset` in "
-    "the angle; the sine does the rest."
+add_mistakes(
+    shift_matrix,
+    turned_the_other_way=(
+        "The matrix moves each position *back* by `offset` instead of ahead: the sines have the wrong sign. "
+        "Our pairs are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus is "
+        "in the other corner.",
+        lambda offset, embed_dim: _blocks(offset * _rates(embed_dim), signs=(-1, 1)),
+    ),
+    no_minus=(
+        "Both sines of a block have the same sign, so it is no rotation: lengths change. Write out both "
+        "addition theorems, for the sine and for the cosine of a sum: only one of them has a minus.",
+        lambda offset, embed_dim: _blocks(offset * _rates(embed_dim), signs=(1, 1)),
+    ),
+    only_cosines=(
+        "The matrix is diagonal: each number is only multiplied by a cosine, and nothing turns. When a clock "
+        "hand turns, its new sine depends on its old cosine too: fill the two other corners of each block.",
+        lambda offset, embed_dim: _blocks(offset * _rates(embed_dim), signs=(0, 0)),
+    ),
+    one_speed_for_all=(
+        "All pairs are turned by the same angle. Each clock hand has its own speed: pair i turns by `offset` "
+        "divided by 10000^(2i/E), as in the table.",
+        lambda offset, embed_dim: _blocks(offset * torch.ones(embed_dim // 2)),
+    ),
+    exponent_doubled=(
+        "The first pair is turned by the right angle, the later ones by too little: the exponent grows by "
+        "4/E from pair to pair. If your index already counts 0, 2, 4, ..., do not double it.",
+        lambda offset, embed_dim: _blocks(offset * _rates(embed_dim) ** 2),
+    ),
+    for_halves_side_by_side=(
+        "This is the matrix for a table with all sines on the left and all cosines on the right. In ours "
+        "they alternate, so the numbers of one frequency are a block of 2 by 2 on the diagonal.",
+        for_halves_side_by_side,
+    ),
+    sign_lost=(
+        "Steps back are treated as steps ahead: -3 gives the same matrix as 3. Keep the sign of `offset` in "
+        "the angle; the sine does the rest.",
+        lambda offset, embed_dim: _blocks(abs(offset) * _rates(embed_dim)),
+    ),
+    one_step_too_far=(
+        "The shift is one step too large: offset 0 should give the identity matrix. The angle is `offset` "
+        "times the frequency, with nothing added.",
+        lambda offset, embed_dim: _blocks((offset + 1) * _rates(embed_dim)),
+    ),
+    columns_moved=(
+        "This matrix moves the *columns* of an encoding to other positions. A shift in the text leaves every "
+        "column where it is and turns each pair of sine and cosine by an angle.",
+        lambda offset, embed_dim: torch.roll(torch.eye(embed_dim), offset, dims=0),
+    ),
 )
-def sign_lost(offset, embed_dim):
-    return _blocks(abs(offset) * _rates(embed_dim))
-
-
-@shift_matrix.mistake(
-    "The shift is one step too large: offset 0 should give the identity matrix. The angle is `offset` "
-    "times the frequency, with nothing added."
-)
-def one_step_too_far(offset, embed_dim):
-    return _blocks((offset + 1) * _rates(embed_dim))
-
-
-@shift_matrix.mistake(
-    "This matrix moves the *columns* of an encoding to other positions. A shift in the text leaves every "
-    "column where it is and turns each pair of sine and cosine by an angle."
-)
-def columns_moved(offset, embed_dim):
-    return torch.roll(torch.eye(embed_dim), offset, dims=0)
 
 
 @shift_matrix.accepted_alternative(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, case
+from attention_lab.authoring import Exercise, Tolerance, add_mistakes, case
 
 sinusoidal_encoding = Exercise(
     "sinusoidal_encoding",
@@ -66,7 +66,7 @@ def _right_far_out(cases, values):
     """None, a mistake's name or a sentence."""
     for drawn_case, table in zip(cases, values, strict=True):
         max_len, embed_dim = drawn_case.args
-        expected = _interleaved(*_sine_and_cosine(_angles(max_len, embed_dim)), embed_dim)
+        expected = _waves(max_len, embed_dim)
         if not isinstance(table, torch.Tensor) or table.shape != expected.shape:
             return f"The encoding is not a tensor of shape (max_len, E), here ({max_len}, {embed_dim})."
         if differs(table, expected):
@@ -96,135 +96,28 @@ def _interleaved(sines, cosines, embed_dim):
     return encoding
 
 
-def _angles(max_len, embed_dim, first=0, base=10000, power=1):
+def _angles(max_len, embed_dim, positions=torch.arange, base=10000, power=1):
     """The right angles, (max_len, pairs): most mistakes below change one thing about them."""
     even = torch.arange(0, embed_dim, 2)
-    return torch.arange(first, first + max_len).unsqueeze(1) / base ** (power * even / embed_dim)
+    return positions(max_len).unsqueeze(1) / base ** (power * even / embed_dim)
 
 
-def _waves(max_len, embed_dim, **changed):
-    return _interleaved(*_sine_and_cosine(_angles(max_len, embed_dim, **changed)), embed_dim)
+def _waves(max_len, embed_dim, waves=_sine_and_cosine, **changed):
+    return _interleaved(*waves(_angles(max_len, embed_dim, **changed)), embed_dim)
 
 
-@sinusoidal_encoding.mistake(
-    "The waves slow down twice as fast as they should: the exponent grows by 4/E from one pair to the "
-    "next. If your index already counts 0, 2, 4, ..., it contains the factor 2 of the formula; do not "
-    "double it again."
-)
-def exponent_doubled(max_len, embed_dim):
-    return _waves(max_len, embed_dim, power=2)
-
-
-@sinusoidal_encoding.mistake(
-    "Each column has an exponent of its own, and the exponents grow by 4/E from one pair to the next. An "
-    "index that counts 0, 2, 4, ... contains the factor 2 already, and the cosine shares its sine's exponent."
-)
-def exponent_doubled_for_each_column(max_len, embed_dim):
+def _by_column(max_len, embed_dim, exponent):
+    """An angle of its own for every column."""
     column = torch.arange(embed_dim)
-    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (2 * column / embed_dim)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (exponent(column) / embed_dim)
     return torch.where(column % 2 == 0, angles.sin(), angles.cos())
 
 
-@sinusoidal_encoding.mistake(
-    "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the "
-    "next. If your index counts the pairs 0, 1, 2, ..., the formula needs twice that index."
-)
-def exponent_halved(max_len, embed_dim):
-    return _waves(max_len, embed_dim, power=0.5)
-
-
-@sinusoidal_encoding.mistake(
-    "The sines are right, but each cosine has its own frequency, slower than that of the sine on its "
-    "left. Both belong to one clock hand: columns 2i and 2i+1 share the angle with exponent 2i/E."
-)
-def cosine_of_its_own(max_len, embed_dim):
-    column = torch.arange(embed_dim)
-    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (column / embed_dim)
-    return torch.where(column % 2 == 0, angles.sin(), angles.cos())
-
-
-@sinusoidal_encoding.mistake(
-    "The slow waves are too fast, and more so the further right they are: they have a base of 1000. The "
-    "formula divides by a power of 10000; count the zeros."
-)
-def base_of_a_thousand(max_len, embed_dim):
-    return _waves(max_len, embed_dim, base=1000)
-
-
-@sinusoidal_encoding.mistake(
-    "All pairs of columns are the same, and every wave has frequency 1: the exponent 2i/E is 0. Is it an "
-    "integer division? `//` drops the fraction."
-)
-def integer_division(max_len, embed_dim):
-    return _waves(max_len, embed_dim, power=0)
-
-
-@sinusoidal_encoding.mistake(
-    "Row 0 holds the encoding of position 1, and every row is one step ahead. Positions count from 0, so "
-    "the first row has 0 in all sine columns and 1 in all cosine columns."
-)
-def positions_from_one(max_len, embed_dim):
-    return _waves(max_len, embed_dim, first=1)
-
-
-@sinusoidal_encoding.mistake(
-    "Every wave is twice as fast as it should be, the first one too: row 1 holds the encoding of position "
-    "2. The angle is the position divided by the power of 10000; do not double the position."
-)
-def positions_twice_as_fast(max_len, embed_dim):
-    angles = 2 * _angles(max_len, embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
-
-
-@sinusoidal_encoding.mistake(
-    "The numbers are right but in other columns: first all sines, then all cosines. Here they alternate: "
-    "column 2i is a sine, and column 2i+1 beside it the cosine of the same angle."
-)
 def halves_side_by_side(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
     return torch.cat([angles.sin(), angles[:, : embed_dim // 2].cos()], dim=1)
 
 
-@sinusoidal_encoding.mistake(
-    "Sine and cosine are swapped: row 0 begins with 1, 0. Even columns are sines, so row 0 begins with 0, 1."
-)
-def cosine_first(max_len, embed_dim):
-    angles = _angles(max_len, embed_dim)
-    return _interleaved(angles.cos(), angles.sin(), embed_dim)
-
-
-@sinusoidal_encoding.mistake(
-    "There are sines in all columns: the second column of each pair repeats the first. Odd columns are "
-    "the cosine of the angle, the other coordinate of the clock hand."
-)
-def sines_only(max_len, embed_dim):
-    angles = _angles(max_len, embed_dim)
-    return _interleaved(angles.sin(), angles.sin(), embed_dim)
-
-
-@sinusoidal_encoding.mistake(
-    "Odd columns hold the cosine of the sine on their left. Take the cosine of the angle that this sine was "
-    "made of."
-)
-def cosine_of_the_sine(max_len, embed_dim):
-    sines = _angles(max_len, embed_dim).sin()
-    return _interleaved(sines, sines.cos(), embed_dim)
-
-
-@sinusoidal_encoding.mistake(
-    "Columns further right turn faster instead of slower: the position is multiplied by the power of "
-    "10000. Divide by it, so that the last columns hardly change."
-)
-def faster_and_faster(max_len, embed_dim):
-    even = torch.arange(0, embed_dim, 2)
-    angles = torch.arange(max_len).unsqueeze(1) * 10000 ** (even / embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
-
-
-@sinusoidal_encoding.mistake(
-    "An odd width fails: it has one more sine column than cosine columns, so there are more angles than "
-    "columns for cosines. Leave the last angle out of the cosines where `embed_dim` is odd."
-)
 def odd_width_fails(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
     encoding = torch.zeros(max_len, embed_dim)
@@ -233,14 +126,88 @@ def odd_width_fails(max_len, embed_dim):
     return encoding
 
 
-@sinusoidal_encoding.mistake(
-    "The table is right up to some position and inexact beyond it: positions are in half precision, which "
-    "cannot represent every whole number above 256 (or 2048). Count them in float32 or whole numbers."
+add_mistakes(
+    sinusoidal_encoding,
+    _waves,
+    exponent_doubled=(
+        "The waves slow down twice as fast as they should: the exponent grows by 4/E from one pair to the "
+        "next. If your index already counts 0, 2, 4, ..., it contains the factor 2 of the formula; do not "
+        "double it again.",
+        {"power": 2},
+    ),
+    exponent_doubled_for_each_column=(
+        "Each column has an exponent of its own, and the exponents grow by 4/E from one pair to the next. An "
+        "index that counts 0, 2, 4, ... contains the factor 2 already, and the cosine shares its sine's "
+        "exponent.",
+        lambda max_len, embed_dim: _by_column(max_len, embed_dim, lambda column: 2 * column),
+    ),
+    exponent_halved=(
+        "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the "
+        "next. If your index counts the pairs 0, 1, 2, ..., the formula needs twice that index.",
+        {"power": 0.5},
+    ),
+    cosine_of_its_own=(
+        "The sines are right, but each cosine has its own frequency, slower than that of the sine on its "
+        "left. Both belong to one clock hand: columns 2i and 2i+1 share the angle with exponent 2i/E.",
+        lambda max_len, embed_dim: _by_column(max_len, embed_dim, lambda column: column),
+    ),
+    base_of_a_thousand=(
+        "The slow waves are too fast, and more so the further right they are: they have a base of 1000. The "
+        "formula divides by a power of 10000; count the zeros.",
+        {"base": 1000},
+    ),
+    integer_division=(
+        "All pairs of columns are the same, and every wave has frequency 1: the exponent 2i/E is 0. Is it an "
+        "integer division? `//` drops the fraction.",
+        {"power": 0},
+    ),
+    positions_from_one=(
+        "Row 0 holds the encoding of position 1, and every row is one step ahead. Positions count from 0, so "
+        "the first row has 0 in all sine columns and 1 in all cosine columns.",
+        {"positions": lambda max_len: torch.arange(1, 1 + max_len)},
+    ),
+    positions_twice_as_fast=(
+        "Every wave is twice as fast as it should be, the first one too: row 1 holds the encoding of "
+        "position 2. The angle is the position divided by the power of 10000; do not double the position.",
+        {"waves": lambda angles: ((2 * angles).sin(), (2 * angles).cos())},
+    ),
+    halves_side_by_side=(
+        "The numbers are right but in other columns: first all sines, then all cosines. Here they alternate: "
+        "column 2i is a sine, and column 2i+1 beside it the cosine of the same angle.",
+        halves_side_by_side,
+    ),
+    cosine_first=(
+        "Sine and cosine are swapped: row 0 begins with 1, 0. Even columns are sines, so row 0 begins with "
+        "0, 1.",
+        {"waves": lambda angles: (angles.cos(), angles.sin())},
+    ),
+    sines_only=(
+        "There are sines in all columns: the second column of each pair repeats the first. Odd columns are "
+        "the cosine of the angle, the other coordinate of the clock hand.",
+        {"waves": lambda angles: (angles.sin(), angles.sin())},
+    ),
+    cosine_of_the_sine=(
+        "Odd columns hold the cosine of the sine on their left. Take the cosine of the angle that this sine "
+        "was made of.",
+        {"waves": lambda angles: (angles.sin(), angles.sin().cos())},
+    ),
+    faster_and_faster=(
+        "Columns further right turn faster instead of slower: the position is multiplied by the power of "
+        "10000. Divide by it, so that the last columns hardly change.",
+        {"power": -1},
+    ),
+    odd_width_fails=(
+        "An odd width fails: it has one more sine column than cosine columns, so there are more angles than "
+        "columns for cosines. Leave the last angle out of the cosines where `embed_dim` is odd.",
+        odd_width_fails,
+    ),
+    positions_in_half_precision=(
+        "The table is right up to some position and inexact beyond it: positions are in half precision, "
+        "which cannot represent every whole number above 256 (or 2048). Count them in float32 or whole "
+        "numbers.",
+        {"positions": lambda max_len: torch.arange(max_len).bfloat16().float()},
+    ),
 )
-def positions_in_half_precision(max_len, embed_dim):
-    even = torch.arange(0, embed_dim, 2)
-    angles = torch.arange(max_len).bfloat16().float().unsqueeze(1) / 10000 ** (even / embed_dim)
-    return _interleaved(angles.sin(), angles.cos(), embed_dim)
 
 
 @sinusoidal_encoding.accepted_alternative(

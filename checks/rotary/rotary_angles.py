@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, case
+from attention_lab.authoring import Exercise, Tolerance, add_mistakes, case
 
 rotary_angles = Exercise(
     "rotary_angles",
@@ -96,77 +96,64 @@ def _right(length, head_size, base, first=0, power=2.0, divided_by=None, first_p
     return torch.outer(positions, rates).to(torch.get_default_dtype())
 
 
-@rotary_angles.mistake(
-    "The pairs slow down half as fast as they should: the exponent grows by 1/D from one pair to the next. "
-    "Pair i has the exponent 2i/D; if you count 0, 1, 2, … multiply by 2, or count 0, 2, 4 and so on."
-)
-def exponent_halved(length, head_size, base=10000.0):
-    return _right(length, head_size, base, power=1.0)
-
-
-@rotary_angles.mistake(
-    "The pairs slow down twice as fast as they should: the exponent grows by 4/D. If your index counts 0, "
-    "2, 4, … the 2 of the formula is in it already."
-)
-def exponent_doubled(length, head_size, base=10000.0):
-    return _right(length, head_size, base, power=4.0)
-
-
-@rotary_angles.mistake(
-    "Row 0 is turned by one step already, and every row is one ahead. Positions count from 0, so row 0 is "
-    "all zeros."
-)
-def positions_from_one(length, head_size, base=10000.0):
-    return _right(length, head_size, base, first=1)
-
-
-@rotary_angles.mistake(
-    "The result is right with the usual base, but `base` is not used, so another base changes nothing. "
-    "Put it in the place of 10000."
-)
-def base_ignored(length, head_size, base=10000.0):
-    return _right(length, head_size, 10000.0)
-
-
-@rotary_angles.mistake(
-    "The angles follow a base of 1000 where none is given: count the zeros of the default, 10000."
-)
-def base_of_a_thousand(length, head_size, base=1000.0):
-    return _right(length, head_size, base)
-
-
-@rotary_angles.mistake(
-    "Later pairs turn faster instead of slower: the position is multiplied by the power of the base. Divide "
-    "by it."
-)
-def faster_and_faster(length, head_size, base=10000.0):
-    return _right(length, head_size, base, power=-2.0)
-
-
-@rotary_angles.mistake(
-    "The angles are rounded: they went through a half-precision dtype on the way, where far positions lose "
-    "their digits. Make positions and rates in float32 or better."
-)
 def in_half_precision(length, head_size, base=10000.0):
     _even(head_size)
     rates = base ** (-torch.arange(0, head_size, 2) / head_size)
     return torch.outer(torch.arange(length).bfloat16(), rates.bfloat16()).float()
 
 
-@rotary_angles.mistake(
-    "The exponent is divided by the number of pairs minus one, as `linspace` with both ends does, so that"
-    " the last pair is slowed by the whole base. The formula divides 2i by D."
+add_mistakes(
+    rotary_angles,
+    exponent_halved=(
+        "The pairs slow down half as fast as they should: the exponent grows by 1/D from one pair to the "
+        "next. Pair i has the exponent 2i/D; if you count 0, 1, 2, … multiply by 2, or count 0, 2, 4 and so "
+        "on.",
+        lambda length, head_size, base=10000.0: _right(length, head_size, base, power=1.0),
+    ),
+    exponent_doubled=(
+        "The pairs slow down twice as fast as they should: the exponent grows by 4/D. If your index counts "
+        "0, 2, 4, … the 2 of the formula is in it already.",
+        lambda length, head_size, base=10000.0: _right(length, head_size, base, power=4.0),
+    ),
+    positions_from_one=(
+        "Row 0 is turned by one step already, and every row is one ahead. Positions count from 0, so row 0 "
+        "is all zeros.",
+        lambda length, head_size, base=10000.0: _right(length, head_size, base, first=1),
+    ),
+    base_ignored=(
+        "The result is right with the usual base, but `base` is not used, so another base changes nothing. "
+        "Put it in the place of 10000.",
+        lambda length, head_size, base=10000.0: _right(length, head_size, 10000.0),
+    ),
+    base_of_a_thousand=(
+        "The angles follow a base of 1000 where none is given: count the zeros of the default, 10000.",
+        lambda length, head_size, base=1000.0: _right(length, head_size, base),
+    ),
+    faster_and_faster=(
+        "Later pairs turn faster instead of slower: the position is multiplied by the power of the base. "
+        "Divide by it.",
+        lambda length, head_size, base=10000.0: _right(length, head_size, base, power=-2.0),
+    ),
+    in_half_precision=(
+        "The angles are rounded: they went through a half-precision dtype on the way, where far positions "
+        "lose their digits. Make positions and rates in float32 or better.",
+        in_half_precision,
+    ),
+    both_ends=(
+        "The exponent is divided by the number of pairs minus one, as `linspace` with both ends does, so "
+        "that the last pair is slowed by the whole base. The formula divides 2i by D.",
+        lambda length, head_size, base=10000.0: _right(
+            length, head_size, base, divided_by=max(head_size - 2, 1)
+        ),
+    ),
+    odd_sizes_accepted=(
+        "An odd head size is not refused, and one number would have no partner. Raise a ValueError that "
+        "names the size.",
+        lambda length, head_size, base=10000.0: torch.outer(
+            torch.arange(length).float(), base ** (-torch.arange(0, head_size, 2) / head_size)
+        ),
+    ),
 )
-def both_ends(length, head_size, base=10000.0):
-    return _right(length, head_size, base, divided_by=max(head_size - 2, 1))
-
-
-@rotary_angles.mistake(
-    "An odd head size is not refused, and one number would have no partner. Raise a ValueError that names"
-    " the size."
-)
-def odd_sizes_accepted(length, head_size, base=10000.0):
-    return torch.outer(torch.arange(length).float(), base ** (-torch.arange(0, head_size, 2) / head_size))
 
 
 @rotary_angles.mistake(

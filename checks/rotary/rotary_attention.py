@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import (
@@ -16,6 +15,7 @@ from attention_lab.authoring import (
     case,
     for_large_scores,
 )
+from attention_lab.authoring.layers import PROJECTIONS, MultiHeadLayer
 
 
 def state_of(answer):
@@ -54,8 +54,7 @@ def _sizes(draw):
 def _draw_layer(draw, heads, head_size, double=False, **given):
     """The layer with weights of the judge's."""
     width = heads * head_size
-    names = ("query", "key", "value", "output")
-    state = {f"{name}.weight": draw.linear(width, width) for name in names}
+    state = {f"{name}.weight": draw.linear(width, width) for name in PROJECTIONS}
     return build(width, heads, state=state, double=double, **given)
 
 
@@ -167,66 +166,67 @@ def gradients(draw):
         yield _draw_case(draw, past=past, hidden=True, double=not past, gradients=True)
 
 
-class Right(nn.Module):
+class Right(MultiHeadLayer):
     """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, base=10000.0):
-        super().__init__()
-        self.refuse(embed_dim, num_heads)
-        self.num_heads, self.base = num_heads, base
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=False))
+        super().__init__(embed_dim, num_heads)
+        self.refuse_odd(embed_dim, num_heads)
+        self.base = base
 
-    def refuse(self, embed_dim, num_heads):
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+    def refuse_odd(self, embed_dim, num_heads):
         if embed_dim // num_heads % 2:
             raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
 
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def positions(self, x, first):
+        return torch.arange(first, first + x.shape[-2], dtype=x.dtype)
+
+    def exponents(self, half):
+        """2i/D, for each pair i of D/2."""
+        return torch.arange(half, dtype=torch.float64) / half
 
     def angles(self, x, first):
         """(T, D/2) for x (..., T, D), whose first position this is."""
-        width = x.shape[-1]
-        rates = self.base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
-        return torch.outer(torch.arange(first, first + x.shape[-2], dtype=x.dtype), rates)
+        rates = self.base ** -self.exponents(x.shape[-1] // 2).to(x.dtype)
+        return torch.outer(self.positions(x, first), rates)
+
+    def pairs(self, x):
+        """The first and the second numbers."""
+        return x[..., 0::2], x[..., 1::2]
+
+    def join(self, turned):
+        return torch.stack(turned, -1).flatten(-2)
 
     def turn(self, x, first=0):
-        angles = self.angles(x, first)
-        a, b = x[..., 0::2], x[..., 1::2]
-        turned = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
-        return torch.stack(turned, -1).flatten(-2)
+        angles, (a, b) = self.angles(x, first), self.pairs(x)
+        return self.join((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()))
+
+    def turned(self, query, key, value, past):
+        return self.turn(query, past), self.turn(key, past), value
 
     def project(self, x, past):
         """Query, key and value (B, H, T, D), the first two turned."""
-        query, key, value = (self.split(part(x)) for part in (self.query, self.key, self.value))
-        return self.turn(query, past), self.turn(key, past), value
+        return self.turned(*map(self.split, super().project(x, x, x)), past)
 
     def extend(self, cache, key, value):
         if cache is None:
             return key, value
         return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
 
-    def scale(self, head_size):
-        return math.sqrt(head_size)
-
-    def weights(self, scores, mask):
-        if mask is None:
-            return scores.softmax(-1)
-        mask = mask.unsqueeze(-3)
-        return scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(~mask, 0.0)
+    weights = MultiHeadLayer.weigh
 
     def attend(self, query, key, value, mask):
         return self.weights(query @ key.mT / self.scale(query.shape[-1]), mask) @ value
 
-    def finish(self, merged):
-        return self.output(merged)
+    def returned_cache(self, old, new, total):
+        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
+        return total
 
     def forward(self, x, mask=None, cache=None):
-        query, key, value = self.project(x, 0 if cache is None else cache[0].shape[2])
-        key, value = cache = self.extend(cache, key, value)
-        return self.finish(self.attend(query, key, value, mask).transpose(1, 2).flatten(2)), cache
+        query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])
+        total = self.extend(cache, *new)
+        output = self.finish(self.merge(self.attend(query, *total, mask)))
+        return output, self.returned_cache(cache, new, total)
 
 
 @rotary_attention.accepted_alternative(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case
 
 to_halves = Exercise(
     "to_halves",
@@ -54,70 +54,53 @@ def gradients(draw):
         yield case(weight, heads, gradients=True)
 
 
-@to_halves.mistake(
-    "The permutation is the inverse of the right one: it converts halves to neighbours. In each head, the"
-    " even rows come first, then the odd ones."
+add_mistakes(
+    to_halves,
+    inverted=(
+        "The permutation is the inverse of the right one: it converts halves to neighbours. In each head, "
+        "the even rows come first, then the odd ones.",
+        lambda weight, num_heads: weight.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2),
+    ),
+    across_heads=(
+        "The rows were sorted across all heads: the even rows of the whole weight came first, so heads are "
+        "mixed. Cut the rows into heads, and sort within each.",
+        lambda weight, num_heads: torch.cat([weight[0::2], weight[1::2]]),
+    ),
+    unchanged=(
+        "The rows are in their old order: this is the weight that came in. Each head's even rows have to "
+        "come first, then its odd ones.",
+        lambda weight, num_heads: weight.clone(),
+    ),
+    odd_rows_first=(
+        "The odd rows of each head come first, then the even ones: the two numbers of each pair are swapped, "
+        "so the turn goes in the other direction. Even rows first.",
+        lambda weight, num_heads: (
+            weight.unflatten(0, (num_heads, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
+        ),
+    ),
+    inverted_across_heads=(
+        "The inverse permutation was applied, and to all rows as one head. Put even rows first, then odd "
+        "ones, within each head.",
+        lambda weight, num_heads: weight.unflatten(0, (2, -1)).transpose(0, 1).flatten(0, 1),
+    ),
+    columns_instead_of_rows=(
+        "The columns were reordered instead of the rows. In a weight (E, E_in) the rows belong to the "
+        "outputs, which are cut into heads; the columns read the input, and its order stays.",
+        lambda weight, num_heads: torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1),
+    ),
+    interleaved_heads=(
+        "Heads have moved: the rows were cut into (D, H) instead of (H, D), so one head's rows come from all "
+        "of them. Head 0 owns the first D rows.",
+        lambda weight, num_heads: weight.unflatten(0, (-1, 2, num_heads)).permute(2, 1, 0, 3).flatten(0, 2),
+    ),
+    heads_for_head_size=(
+        "The number of heads was taken for the size of each: the rows were cut into groups of `num_heads` or "
+        "so. There are `num_heads` groups, of E / num_heads rows.",
+        lambda weight, num_heads: torch.cat(
+            [torch.cat([group[0::2], group[1::2]]) for group in weight.split(num_heads)]
+        ),
+    ),
 )
-def inverted(weight, num_heads):
-    return weight.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
-
-
-@to_halves.mistake(
-    "The rows were sorted across all heads: the even rows of the whole weight came first, so heads are "
-    "mixed. Cut the rows into heads, and sort within each."
-)
-def across_heads(weight, num_heads):
-    return torch.cat([weight[0::2], weight[1::2]])
-
-
-@to_halves.mistake(
-    "The rows are in their old order: this is the weight that came in. Each head's even rows have to come "
-    "first, then its odd ones."
-)
-def unchanged(weight, num_heads):
-    return weight.clone()
-
-
-@to_halves.mistake(
-    "The odd rows of each head come first, then the even ones: the two numbers of each pair are swapped, "
-    "so the turn goes in the other direction. Even rows first."
-)
-def odd_rows_first(weight, num_heads):
-    return weight.unflatten(0, (num_heads, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
-
-
-@to_halves.mistake(
-    "The inverse permutation was applied, and to all rows as one head. Put even rows first, then odd "
-    "ones, within each head."
-)
-def inverted_across_heads(weight, num_heads):
-    return weight.unflatten(0, (2, -1)).transpose(0, 1).flatten(0, 1)
-
-
-@to_halves.mistake(
-    "The columns were reordered instead of the rows. In a weight (E, E_in) the rows belong to the outputs, "
-    "which are cut into heads; the columns read the input, and its order stays."
-)
-def columns_instead_of_rows(weight, num_heads):
-    return torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1)
-
-
-@to_halves.mistake(
-    "Heads have moved: the rows were cut into (D, H) instead of (H, D), so one head's rows come from all of "
-    "them. Head 0 owns the first D rows."
-)
-def interleaved_heads(weight, num_heads):
-    cut = weight.unflatten(0, (-1, 2, num_heads)).permute(2, 1, 0, 3)
-    return cut.flatten(0, 2)
-
-
-@to_halves.mistake(
-    "The number of heads was taken for the size of each: the rows were cut into groups of `num_heads` or "
-    "so. There are `num_heads` groups, of E / num_heads rows."
-)
-def heads_for_head_size(weight, num_heads):
-    groups = weight.split(num_heads)
-    return torch.cat([torch.cat([group[0::2], group[1::2]]) for group in groups])
 
 
 @to_halves.accepted_alternative("Says what happens in words: of each head, the even rows, then the odd ones.")

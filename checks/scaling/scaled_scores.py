@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
 
 scaled_scores = Exercise(
     "scaled_scores",
@@ -42,88 +42,63 @@ def gradients(draw):
     yield case(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k), gradients=True)
 
 
-@scaled_scores.mistake(
-    "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. Dividing "
-    "both query and key by the root has the same effect: divide once."
+add_mistakes(
+    scaled_scores,
+    divided_by_d_k=(
+        "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. "
+        "Dividing both query and key by the root has the same effect: divide once.",
+        lambda query, key: query @ key.transpose(-2, -1) / query.shape[-1],
+    ),
+    not_scaled=(
+        "These are the plain dot products: the division by the root of the width d_k is missing, or its "
+        "result is not used.",
+        lambda query, key: query @ key.transpose(-2, -1),
+    ),
+    multiplied_by_the_root=(
+        "The scores are d_k times too large: you multiplied by the root of d_k. Divide by it.",
+        lambda query, key: query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]),
+    ),
+    root_of_the_number_of_keys=(
+        "The scores are divided by the root of the number of keys T_k, not of the width d_k. A score is a "
+        "sum of d_k products: use the last axis of the query or the key.",
+        lambda query, key: query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]),
+    ),
+    root_of_the_number_of_queries=(
+        "The scores are divided by the root of the number of queries T_q, not of the width d_k. A score is a "
+        "sum of d_k products: use the last axis of the query or the key.",
+        lambda query, key: query @ key.transpose(-2, -1) / math.sqrt(query.shape[-2]),
+    ),
+    root_of_axis_one=(
+        "Right for one sentence; in a batch, axis 1 is not the width d_k, but your divisor is its root. "
+        "Count the axis from the end.",
+        lambda query, key: query @ key.transpose(-2, -1) / math.sqrt(query.shape[1]),
+    ),
+    root_of_the_first_axis=(
+        "The scores are divided by the root of the *first* axis of the query (the number of queries, or of "
+        "sentences in a batch). The width d_k is the last axis.",
+        lambda query, key: query @ key.transpose(-2, -1) / math.sqrt(len(query)),
+    ),
+    hard_coded_8=(
+        "The scores are divided by 8 at every width. That is the root for d_k = 64 only: take the width from "
+        "the tensors.",
+        lambda query, key: query @ key.transpose(-2, -1) / 8,
+    ),
+    transposed=(
+        "The result is transposed: row i should hold the scores of *query* i with every key, so queries are "
+        "rows and keys are columns.",
+        lambda query, key: key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]),
+    ),
+    all_axes_reversed=(
+        "Right for one sentence, wrong in a batch: `.T` reverses *all* axes of the key, the batch axis too. "
+        "Swap only the last two.",
+        lambda query, key: query @ key.permute(*reversed(range(key.dim()))) / math.sqrt(query.shape[-1]),
+    ),
+    softmax_applied=(
+        "These are weights: the rows sum to 1. The softmax comes in the next exercise; return the scaled "
+        "scores.",
+        lambda query, key: torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1),
+    ),
 )
-def divided_by_d_k(query, key):
-    return query @ key.transpose(-2, -1) / query.shape[-1]
-
-
-@scaled_scores.mistake(
-    "These are the plain dot products: the division by the root of the width d_k is missing, or its result "
-    "is not used."
-)
-def not_scaled(query, key):
-    return query @ key.transpose(-2, -1)
-
-
-@scaled_scores.mistake("The scores are d_k times too large: you multiplied by the root of d_k. Divide by it.")
-def multiplied_by_the_root(query, key):
-    return query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1])
-
-
-@scaled_scores.mistake(
-    "The scores are divided by the root of the number of keys T_k, not of the width d_k. A score is a sum "
-    "of d_k products: use the last axis of the query or the key."
-)
-def root_of_the_number_of_keys(query, key):
-    return query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
-
-
-@scaled_scores.mistake(
-    "The scores are divided by the root of the number of queries T_q, not of the width d_k. A score is a sum "
-    "of d_k products: use the last axis of the query or the key."
-)
-def root_of_the_number_of_queries(query, key):
-    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-2])
-
-
-@scaled_scores.mistake(
-    "Right for one sentence; in a batch, axis 1 is not the width d_k, but your divisor is its root. Count "
-    "the axis from the end."
-)
-def root_of_axis_one(query, key):
-    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[1])
-
-
-@scaled_scores.mistake(
-    "The scores are divided by the root of the *first* axis of the query (the number of queries, or of "
-    "sentences in a batch). The width d_k is the last axis."
-)
-def root_of_the_first_axis(query, key):
-    return query @ key.transpose(-2, -1) / math.sqrt(len(query))
-
-
-@scaled_scores.mistake(
-    "The scores are divided by 8 at every width. That is the root for d_k = 64 only: take the width from "
-    "the tensors."
-)
-def hard_coded_8(query, key):
-    return query @ key.transpose(-2, -1) / 8
-
-
-@scaled_scores.mistake(
-    "The result is transposed: row i should hold the scores of *query* i with every key, so queries are "
-    "rows and keys are columns."
-)
-def transposed(query, key):
-    return key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1])
-
-
-@scaled_scores.mistake(
-    "Right for one sentence, wrong in a batch: `.T` reverses *all* axes of the key, the batch axis too. "
-    "Swap only the last two."
-)
-def all_axes_reversed(query, key):
-    return query @ key.permute(*reversed(range(key.dim()))) / math.sqrt(query.shape[-1])
-
-
-@scaled_scores.mistake(
-    "These are weights: the rows sum to 1. The softmax comes in the next exercise; return the scaled scores."
-)
-def softmax_applied(query, key):
-    return torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
 
 
 @scaled_scores.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, FLOATS, Exercise, case
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, FLOATS, Exercise, add_mistakes, case
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
@@ -48,100 +48,78 @@ def gradients(draw):
     yield case(draw.weights(queries, keys), gradients=True)
 
 
-@softmax_jacobian.mistake(
-    "Only the diagonal is filled: all other entries are 0. When one score rises, the *other* weights fall, "
-    "so entry (i, j) is -w_i · w_j."
-)
-def only_the_diagonal(weights):
-    return torch.diag_embed(weights * (1 - weights))
-
-
-@softmax_jacobian.mistake(
-    "All signs are reversed: your diagonal is negative, but a weight rises with its own score. Swap the two "
-    "terms of the subtraction."
-)
-def signs_turned(weights):
-    return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
-
-
-@softmax_jacobian.mistake("This is only diag(w): subtract the outer product of the weights with themselves.")
-def product_forgotten(weights):
-    return torch.diag_embed(weights)
-
-
-@softmax_jacobian.mistake(
-    "This is only -w wᵀ: every entry is negative, and the rows sum to -w instead of 0. Add diag(w), the "
-    "weights on the diagonal."
-)
-def diagonal_forgotten(weights):
-    return -weights.unsqueeze(-1) * weights.unsqueeze(-2)
-
-
-@softmax_jacobian.mistake(
-    "The diagonal is 1 - w_i²: you used an identity matrix in place of diag(w). Put the weights on the "
-    "diagonal before you subtract."
-)
-def identity_for_the_diagonal(weights):
-    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
-    return identity - weights.unsqueeze(-1) * weights.unsqueeze(-2)
-
-
-@softmax_jacobian.mistake(
-    "You subtract the same number from every entry: w·w, a dot product. The outer product w wᵀ is a matrix, "
-    "a column of weights times a row of weights."
-)
-def inner_product(weights):
-    square = (weights * weights).sum(dim=-1)[..., None, None]
-    return torch.diag_embed(weights) - square
-
-
-@softmax_jacobian.mistake(
-    "The square of the weight is subtracted twice on the diagonal: w_i (1 - w_i) is the finished diagonal, "
-    "and the outer product subtracts w_i² there once more. Put w itself on the diagonal before you subtract."
-)
-def square_subtracted_twice(weights):
-    return torch.diag_embed(weights * (1 - weights)) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
-
-
-@softmax_jacobian.mistake(
-    "The weights are multiplied as one matrix with its transpose, which gives a number for each pair of "
-    "queries (and an error for a single row). Each row needs its own outer product: a column (T, 1) times a "
-    "row (1, T)."
-)
-def queries_with_queries(weights):
-    return torch.diag_embed(weights) - weights @ weights.mT
-
-
-@softmax_jacobian.mistake(
-    "You added the two terms: no entry is negative, and the rows sum to 2w instead of 0. Subtract the outer "
-    "product."
-)
-def product_added(weights):
-    return torch.diag_embed(weights) + weights.unsqueeze(-1) * weights.unsqueeze(-2)
-
-
-@softmax_jacobian.mistake(
-    "You took a softmax of the argument, which already holds weights. Use them as they are."
-)
 def softmax_once_more(weights):
     weights = torch.softmax(weights, dim=-1)
     return torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
 
 
-@softmax_jacobian.mistake(
-    "Right for one row, an error for more: `torch.outer` takes vectors only, and `torch.diag` of a matrix "
-    "returns its diagonal. Use functions that work on the last axis of any tensor."
+add_mistakes(
+    softmax_jacobian,
+    only_the_diagonal=(
+        "Only the diagonal is filled: all other entries are 0. When one score rises, the *other* weights "
+        "fall, so entry (i, j) is -w_i · w_j.",
+        lambda weights: torch.diag_embed(weights * (1 - weights)),
+    ),
+    signs_turned=(
+        "All signs are reversed: your diagonal is negative, but a weight rises with its own score. Swap the "
+        "two terms of the subtraction.",
+        lambda weights: weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights),
+    ),
+    product_forgotten=(
+        "This is only diag(w): subtract the outer product of the weights with themselves.",
+        lambda weights: torch.diag_embed(weights),
+    ),
+    diagonal_forgotten=(
+        "This is only -w wᵀ: every entry is negative, and the rows sum to -w instead of 0. Add diag(w), the "
+        "weights on the diagonal.",
+        lambda weights: -weights.unsqueeze(-1) * weights.unsqueeze(-2),
+    ),
+    identity_for_the_diagonal=(
+        "The diagonal is 1 - w_i²: you used an identity matrix in place of diag(w). Put the weights on the "
+        "diagonal before you subtract.",
+        lambda weights: (
+            torch.eye(weights.shape[-1], dtype=weights.dtype) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+        ),
+    ),
+    inner_product=(
+        "You subtract the same number from every entry: w·w, a dot product. The outer product w wᵀ is a "
+        "matrix, a column of weights times a row of weights.",
+        lambda weights: torch.diag_embed(weights) - (weights * weights).sum(dim=-1)[..., None, None],
+    ),
+    square_subtracted_twice=(
+        "The square of the weight is subtracted twice on the diagonal: w_i (1 - w_i) is the finished "
+        "diagonal, and the outer product subtracts w_i² there once more. Put w itself on the diagonal before "
+        "you subtract.",
+        lambda weights: (
+            torch.diag_embed(weights * (1 - weights)) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+        ),
+    ),
+    queries_with_queries=(
+        "The weights are multiplied as one matrix with its transpose, which gives a number for each pair of "
+        "queries (and an error for a single row). Each row needs its own outer product: a column (T, 1) "
+        "times a row (1, T).",
+        lambda weights: torch.diag_embed(weights) - weights @ weights.mT,
+    ),
+    product_added=(
+        "You added the two terms: no entry is negative, and the rows sum to 2w instead of 0. Subtract the "
+        "outer product.",
+        lambda weights: torch.diag_embed(weights) + weights.unsqueeze(-1) * weights.unsqueeze(-2),
+    ),
+    softmax_once_more=(
+        "You took a softmax of the argument, which already holds weights. Use them as they are.",
+        softmax_once_more,
+    ),
+    one_row_only=(
+        "Right for one row, an error for more: `torch.outer` takes vectors only, and `torch.diag` of a "
+        "matrix returns its diagonal. Use functions that work on the last axis of any tensor.",
+        lambda weights: torch.diag(weights) - torch.outer(weights, weights),
+    ),
+    one_slope_a_weight=(
+        "This has the shape of the weights: it holds only the derivatives w_i (1 - w_i) of each weight in "
+        "its own score. Every weight reacts to every score, so each row of weights gives a (T, T) matrix.",
+        lambda weights: weights * (1 - weights),
+    ),
 )
-def one_row_only(weights):
-    return torch.diag(weights) - torch.outer(weights, weights)
-
-
-@softmax_jacobian.mistake(
-    "This has the shape of the weights: it holds only the derivatives w_i (1 - w_i) of each weight in its "
-    "own score. Every weight reacts to every score, so each row of weights gives a (T, T) matrix."
-)
-def one_slope_a_weight(weights):
-    return weights * (1 - weights)
 
 
 @softmax_jacobian.mistake(

@@ -237,12 +237,21 @@ class _Classifier(nn.Module):
         self.fc1 = nn.Linear(embed_dim, 128)
         self.final = nn.Linear(128, num_classes)
 
-    def embed(self, input_ids):
-        x = self.embedding(input_ids)
+    def place(self, x):
         return x if self.positional is None else self.positional(x)
 
+    def embed(self, input_ids):
+        return self.place(self.embedding(input_ids))
+
+    def seen(self, input_ids, mask):
+        return mask
+
+    def after(self, x, output):
+        return output
+
     def look(self, x, mask):
-        return self.attention(x, mask=mask)
+        output, weights = self.attention(x, mask=mask)
+        return self.after(x, output), weights
 
     def read(self, output):
         return output[:, 0]
@@ -251,10 +260,10 @@ class _Classifier(nn.Module):
         return self.final(F.relu(self.fc1(read)))
 
     def forward(self, input_ids, mask=None):
-        return self.decide(self.read(self.look(self.embed(input_ids), mask)[0]))
+        return self.decide(self.read(self.look(self.embed(input_ids), self.seen(input_ids, mask))[0]))
 
     def attend(self, input_ids, mask=None):
-        return self.look(self.embed(input_ids), mask)[1]
+        return self.look(self.embed(input_ids), self.seen(input_ids, mask))[1]
 
 
 @text_classifier.accepted_alternative

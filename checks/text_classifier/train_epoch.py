@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, add_mistakes, case
 
 train_epoch = Exercise(
     "train_epoch",
@@ -248,10 +248,25 @@ def _step(optimizer, loss):
     optimizer.step()
 
 
-def _epoch(model, batches, optimizer, loss=_loss, step=_step, training=True):
-    """A correct answer; each mistake changes one part: the loss of every batch, and its size."""
-    if training:
-        model.train()
+def _in_order(*parts):
+    """A step of these parts, as far as it is one."""
+
+    def step(optimizer, loss):
+        calls = {
+            "clear": optimizer.zero_grad,
+            "backward": partial(loss.backward, retain_graph=parts.count("backward") > 1),
+            "clip": lambda: nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0),
+            "step": optimizer.step,
+        }
+        for part in parts:
+            calls[part]()
+
+    return step
+
+
+def _epoch(model, batches, optimizer, loss=_loss, step=_step, mode=nn.Module.train):
+    """The loss of every batch, and its size."""
+    mode(model)
     losses, sizes = [], []
     for batch in batches:
         losses.append(loss(model, batch))
@@ -264,84 +279,16 @@ def _mean(losses, sizes):
     return sum(loss.item() * size for loss, size in zip(losses, sizes)) / sum(sizes)
 
 
-@train_epoch.mistake(
-    "The gradients are never cleared: each batch adds its own to those of all earlier batches. Clear them"
-    " before every backward pass."
-)
-def never_clears(model, batches, optimizer):
-    def step(optimizer, loss):
-        loss.backward()
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
+def _right(model, batches, optimizer, mean=_mean, **changed):
+    """A correct answer; each mistake changes one part."""
+    return mean(*_epoch(model, batches, optimizer, **changed))
 
 
-@train_epoch.mistake(
-    "The gradients are cleared once, before the first batch, so each later batch adds its own to those of"
-    " the earlier ones. Clear them inside the loop, before every backward pass."
-)
 def clears_once(model, batches, optimizer):
     optimizer.zero_grad()
-    return never_clears(model, batches, optimizer)
+    return _right(model, batches, optimizer, step=_in_order("backward", "step"))
 
 
-@train_epoch.mistake(
-    "The gradients are cleared only after each step: those left in the model before the epoch take part "
-    "in the first step. Clear them before each backward pass."
-)
-def clears_only_afterwards(model, batches, optimizer):
-    def step(optimizer, loss):
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "The epoch does not change the parameters. Either there is no step, or the gradients are cleared "
-    "between the backward pass and the step. The order is: clear, backward, step."
-)
-def learns_nothing(model, batches, optimizer):
-    def step(optimizer, loss):
-        loss.backward()
-        optimizer.zero_grad()
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "The step comes before the backward pass, so it uses the gradients of the batch before, or none. The "
-    "order is: clear, backward, step."
-)
-def steps_before_backward(model, batches, optimizer):
-    def step(optimizer, loss):
-        optimizer.step()
-        optimizer.zero_grad()
-        loss.backward()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "The gradients are clipped before the step, so the parameters move less than the optimizer should "
-    "move them. Leave out the clipping: clear, backward, step."
-)
-def clips_gradients(model, batches, optimizer):
-    def step(optimizer, loss):
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "There is one step in the whole epoch, after the last batch. Take one step for each batch, with the "
-    "gradients of that batch alone."
-)
 def one_step_an_epoch(model, batches, optimizer):
     optimizer.zero_grad()
     losses, sizes = _epoch(model, batches, optimizer, step=lambda optimizer, loss: loss.backward())
@@ -349,89 +296,6 @@ def one_step_an_epoch(model, batches, optimizer):
     return _mean(losses, sizes)
 
 
-@train_epoch.mistake(
-    "You do not change the mode of the model: after an evaluation it would be trained without its "
-    "dropout. Put it into training mode before the first batch."
-)
-def mode_left_as_it_is(model, batches, optimizer):
-    return _mean(*_epoch(model, batches, optimizer, training=False))
-
-
-@train_epoch.mistake(
-    "You put the model into evaluation mode, which turns its dropout off. Put it into training mode "
-    "before the first batch."
-)
-def evaluation_mode(model, batches, optimizer):
-    model.eval()
-    return _mean(*_epoch(model, batches, optimizer, training=False))
-
-
-@train_epoch.mistake(
-    "The training is right, but you return the mean of the batches' means: a text in a short last batch "
-    "counts for more than any other. Weight each batch's loss by its number of texts."
-)
-def mean_of_batch_means(model, batches, optimizer):
-    losses, _ = _epoch(model, batches, optimizer)
-    return sum(loss.item() for loss in losses) / len(losses)
-
-
-@train_epoch.mistake(
-    "Each batch counts as if it had as many texts as the first. The last one may be shorter: weight each "
-    "batch's loss by its own number of texts."
-)
-def all_as_large_as_the_first(model, batches, optimizer):
-    losses, sizes = _epoch(model, batches, optimizer)
-    return sum(loss.item() * sizes[0] for loss in losses) / sum(sizes)
-
-
-@train_epoch.mistake(
-    "The training is right, but you return the sum of the batches' mean losses. Return the mean over all "
-    "texts: multiply each by its number of texts, and divide by the number of all texts."
-)
-def sum_of_batch_means(model, batches, optimizer):
-    losses, _ = _epoch(model, batches, optimizer)
-    return sum(loss.item() for loss in losses)
-
-
-@train_epoch.mistake(
-    "The training is right, but you return the sum of the losses of all texts. Divide it by the number of"
-    " texts."
-)
-def sum_over_samples(model, batches, optimizer):
-    losses, sizes = _epoch(model, batches, optimizer)
-    return sum(loss.item() * size for loss, size in zip(losses, sizes))
-
-
-@train_epoch.mistake(
-    "The sum of the batches' mean losses is divided by the number of texts, so it is far too small: each "
-    "of them is a mean already. Multiply it by the batch's number of texts first."
-)
-def means_over_samples(model, batches, optimizer):
-    losses, sizes = _epoch(model, batches, optimizer)
-    return sum(loss.item() for loss in losses) / sum(sizes)
-
-
-@train_epoch.mistake(
-    "The training is right, but you return the loss of the last batch alone. Collect those of all "
-    "batches, and return their mean over the texts."
-)
-def last_batch_only(model, batches, optimizer):
-    losses, _ = _epoch(model, batches, optimizer)
-    return losses[-1].item()
-
-
-@train_epoch.mistake(
-    "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
-    "batches, then return."
-)
-def first_batch_only(model, batches, optimizer):
-    return _mean(*_epoch(model, [next(iter(batches))], optimizer))
-
-
-@train_epoch.mistake(
-    "The loss that you return is measured after the step, with a model that has just learned from the "
-    "same batch. Return the loss from which the step was made."
-)
 def loss_after_the_step(model, batches, optimizer):
     later = []
 
@@ -445,74 +309,137 @@ def loss_after_the_step(model, batches, optimizer):
     return _mean(later, sizes)
 
 
-@train_epoch.mistake(
-    "The steps are too large by the number of texts in the batch: they are made from the sum of the "
-    "losses. Use the mean, so that a step does not depend on the size of the batch."
+add_mistakes(
+    train_epoch,
+    _right,
+    never_clears=(
+        "The gradients are never cleared: each batch adds its own to those of all earlier batches. Clear "
+        "them before every backward pass.",
+        {"step": _in_order("backward", "step")},
+    ),
+    clears_once=(
+        "The gradients are cleared once, before the first batch, so each later batch adds its own to those "
+        "of the earlier ones. Clear them inside the loop, before every backward pass.",
+        clears_once,
+    ),
+    clears_only_afterwards=(
+        "The gradients are cleared only after each step: those left in the model before the epoch take part "
+        "in the first step. Clear them before each backward pass.",
+        {"step": _in_order("backward", "step", "clear")},
+    ),
+    learns_nothing=(
+        "The epoch does not change the parameters. Either there is no step, or the gradients are cleared "
+        "between the backward pass and the step. The order is: clear, backward, step.",
+        {"step": _in_order("backward", "clear", "step")},
+    ),
+    steps_before_backward=(
+        "The step comes before the backward pass, so it uses the gradients of the batch before, or none. The "
+        "order is: clear, backward, step.",
+        {"step": _in_order("step", "clear", "backward")},
+    ),
+    clips_gradients=(
+        "The gradients are clipped before the step, so the parameters move less than the optimizer should "
+        "move them. Leave out the clipping: clear, backward, step.",
+        {"step": _in_order("clear", "backward", "clip", "step")},
+    ),
+    one_step_an_epoch=(
+        "There is one step in the whole epoch, after the last batch. Take one step for each batch, with the "
+        "gradients of that batch alone.",
+        one_step_an_epoch,
+    ),
+    mode_left_as_it_is=(
+        "You do not change the mode of the model: after an evaluation it would be trained without its "
+        "dropout. Put it into training mode before the first batch.",
+        {"mode": lambda model: None},
+    ),
+    evaluation_mode=(
+        "You put the model into evaluation mode, which turns its dropout off. Put it into training mode "
+        "before the first batch.",
+        {"mode": nn.Module.eval},
+    ),
+    mean_of_batch_means=(
+        "The training is right, but you return the mean of the batches' means: a text in a short last batch "
+        "counts for more than any other. Weight each batch's loss by its number of texts.",
+        {"mean": lambda losses, sizes: sum(loss.item() for loss in losses) / len(losses)},
+    ),
+    all_as_large_as_the_first=(
+        "Each batch counts as if it had as many texts as the first. The last one may be shorter: weight each "
+        "batch's loss by its own number of texts.",
+        {"mean": lambda losses, sizes: sum(loss.item() * sizes[0] for loss in losses) / sum(sizes)},
+    ),
+    sum_of_batch_means=(
+        "The training is right, but you return the sum of the batches' mean losses. Return the mean over all "
+        "texts: multiply each by its number of texts, and divide by the number of all texts.",
+        {"mean": lambda losses, sizes: sum(loss.item() for loss in losses)},
+    ),
+    sum_over_samples=(
+        "The training is right, but you return the sum of the losses of all texts. Divide it by the number "
+        "of texts.",
+        {"mean": lambda losses, sizes: sum(loss.item() * size for loss, size in zip(losses, sizes))},
+    ),
+    means_over_samples=(
+        "The sum of the batches' mean losses is divided by the number of texts, so it is far too small: each "
+        "of them is a mean already. Multiply it by the batch's number of texts first.",
+        {"mean": lambda losses, sizes: sum(loss.item() for loss in losses) / sum(sizes)},
+    ),
+    last_batch_only=(
+        "The training is right, but you return the loss of the last batch alone. Collect those of all "
+        "batches, and return their mean over the texts.",
+        {"mean": lambda losses, sizes: losses[-1].item()},
+    ),
+    first_batch_only=(
+        "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
+        "batches, then return.",
+        lambda model, batches, optimizer: _right(model, [next(iter(batches))], optimizer),
+    ),
+    loss_after_the_step=(
+        "The loss that you return is measured after the step, with a model that has just learned from the "
+        "same batch. Return the loss from which the step was made.",
+        loss_after_the_step,
+    ),
+    steps_on_the_sum=(
+        "The steps are too large by the number of texts in the batch: they are made from the sum of the "
+        "losses. Use the mean, so that a step does not depend on the size of the batch.",
+        {
+            "loss": lambda model, batch: F.cross_entropy(
+                _logits(model, batch), batch["labels"], reduction="sum"
+            ),
+            "mean": lambda losses, sizes: sum(loss.item() for loss in losses) / sum(sizes),
+        },
+    ),
+    softmax_before_the_loss=(
+        "There is a softmax before the cross-entropy, which contains one: the loss can hardly fall, and the "
+        "steps are small. Pass it the logits as the model returns them.",
+        {
+            "loss": lambda model, batch: F.cross_entropy(
+                torch.softmax(_logits(model, batch), dim=-1), batch["labels"]
+            )
+        },
+    ),
+    mask_forgotten=(
+        "The model is called without the mask, so every text attends to its padding during training. Pass "
+        "the batch's `mask` after its `input_ids`.",
+        {"loss": lambda model, batch: F.cross_entropy(model(batch["input_ids"]), batch["labels"])},
+    ),
+    mask_turned_round=(
+        "The mask is inverted before the model gets it: the model would attend to the padding and to nothing "
+        "else. `collate` makes it as the model needs it.",
+        {
+            "loss": lambda model, batch: F.cross_entropy(
+                model(batch["input_ids"], ~batch["mask"]), batch["labels"]
+            )
+        },
+    ),
+    backward_twice=(
+        "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
+        "clearing the gradients and the step.",
+        {"step": _in_order("clear", "backward", "backward", "step")},
+    ),
+    two_steps_a_batch=(
+        "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`.",
+        {"step": _in_order("clear", "backward", "step", "step")},
+    ),
 )
-def steps_on_the_sum(model, batches, optimizer):
-    def loss(model, batch):
-        return F.cross_entropy(_logits(model, batch), batch["labels"], reduction="sum")
-
-    losses, sizes = _epoch(model, batches, optimizer, loss=loss)
-    return sum(loss.item() for loss in losses) / sum(sizes)
-
-
-@train_epoch.mistake(
-    "There is a softmax before the cross-entropy, which contains one: the loss can hardly fall, and the "
-    "steps are small. Pass it the logits as the model returns them."
-)
-def softmax_before_the_loss(model, batches, optimizer):
-    def loss(model, batch):
-        return F.cross_entropy(torch.softmax(_logits(model, batch), dim=-1), batch["labels"])
-
-    return _mean(*_epoch(model, batches, optimizer, loss=loss))
-
-
-@train_epoch.mistake(
-    "The model is called without the mask, so every text attends to its padding during training. Pass the"
-    " batch's `mask` after its `input_ids`."
-)
-def mask_forgotten(model, batches, optimizer):
-    def loss(model, batch):
-        return F.cross_entropy(model(batch["input_ids"]), batch["labels"])
-
-    return _mean(*_epoch(model, batches, optimizer, loss=loss))
-
-
-@train_epoch.mistake(
-    "The mask is inverted before the model gets it: the model would attend to the padding and to nothing "
-    "else. `collate` makes it as the model needs it."
-)
-def mask_turned_round(model, batches, optimizer):
-    def loss(model, batch):
-        return F.cross_entropy(model(batch["input_ids"], ~batch["mask"]), batch["labels"])
-
-    return _mean(*_epoch(model, batches, optimizer, loss=loss))
-
-
-@train_epoch.mistake(
-    "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
-    "clearing the gradients and the step."
-)
-def backward_twice(model, batches, optimizer):
-    def step(optimizer, loss):
-        optimizer.zero_grad()
-        loss.backward(retain_graph=True)
-        loss.backward()
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
-
-
-@train_epoch.mistake(
-    "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`."
-)
-def two_steps_a_batch(model, batches, optimizer):
-    def step(optimizer, loss):
-        _step(optimizer, loss)
-        optimizer.step()
-
-    return _mean(*_epoch(model, batches, optimizer, step=step))
 
 
 @train_epoch.mistake(

@@ -10,9 +10,11 @@ import ast
 import inspect
 import io
 import sys
+import textwrap
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -131,12 +133,12 @@ class _Part:
 def cell_of(answer: Callable[..., Any], exercise: str, given: frozenset[str]) -> str | None:
     """Return an answer of the checks as a cell, under the exercise's name and behind its helpers.
 
-    None for an answer without a text of its own, as a loop makes it. `given` holds the names that every
-    answer may rely on: those of the lesson's set-up cell.
+    None for an answer without a text of its own, as a loop makes it; a row of a table has one. `given` holds
+    the names that every answer may rely on: those of the lesson's set-up cell.
     """
     plain = inspect.unwrap(answer)
     try:
-        whole = _definition(plain, exercise, keeps_docstring=True)
+        whole = _from_a_table(plain, exercise) or _definition(plain, exercise, keeps_docstring=True)
     except (OSError, TypeError):
         return None
     if whole.defines != getattr(plain, "__name__", None):
@@ -168,11 +170,55 @@ def _part(name: str, scope: Mapping[str, Any]) -> _Part:
         return _Part(name, f"from {plain.__module__} import {plain.__name__} as {name}")
     for module in [module for key, module in sys.modules.items() if _is_own(key)]:
         if vars(module).get(name) is value:
-            for statement in ast.parse(inspect.getsource(module)).body:
+            for statement in _parsed(module).body:
                 targets = getattr(statement, "targets", [getattr(statement, "target", None)])
                 if name in [getattr(target, "id", None) for target in targets]:
                     return _Part(name, ast.unparse(statement), name, vars(module))
     return _Part(name, f"{name} = {value!r}", name)
+
+
+def _from_a_table(answer: Any, name: str) -> _Part | None:
+    """Write out a row of `add_mistakes`, where the answer is one: its change as a definition."""
+    module = sys.modules[answer.__module__]
+    for call in ast.walk(_parsed(module)):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "add_mistakes":
+            row = next((each.value for each in call.keywords if each.arg == answer.__name__), None)
+            if isinstance(row, ast.Tuple):
+                right = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
+                text = _written_out(row.elts[1], answer.__name__, right, vars(module).get(right))
+                return text and _Part(name, text, answer.__name__, vars(module))
+    return None
+
+
+def _written_out(change: ast.expr, name: str, right: str, value: Any) -> Any:
+    """A change as a definition: a class with other attributes, a function with other keyword arguments."""
+    if isinstance(change, ast.Lambda):
+        return f"def {name}({ast.unparse(change.args)}):\n    return {ast.unparse(change.body)}"
+    if not isinstance(change, ast.Dict):
+        return None
+    steps = {key.value: step for key, step in zip(change.keys, change.values, strict=True)}  # type: ignore[union-attr]
+    if isinstance(value, type):
+        lines = [
+            _written_out(step, key, "", None)
+            if isinstance(step, ast.Lambda)
+            else f"{key} = {ast.unparse(step)}"
+            for key, step in steps.items()
+        ]
+        return f"class {name}({right}):\n" + textwrap.indent("\n".join(lines) or "pass", "    ")
+    given = [each for each in inspect.signature(value).parameters.values() if each.name not in steps]
+    own = [
+        each.replace(annotation=each.empty)
+        for each in given
+        if each.kind is each.POSITIONAL_OR_KEYWORD
+        and (each.default is each.empty or not callable(each.default))
+    ]
+    arguments = [each.name for each in own] + [f"{key}={ast.unparse(step)}" for key, step in steps.items()]
+    return f"def {name}({', '.join(map(str, own))}):\n    return {right}({', '.join(arguments)})"
+
+
+@cache
+def _parsed(module: ModuleType) -> ast.Module:
+    return ast.parse(inspect.getsource(module))
 
 
 def _is_own(module: str) -> bool:
