@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
 from nbjudge.torch.memory import multiplications_of, without_gradients
 
 from . import memory
@@ -210,22 +210,21 @@ def by_logarithms(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=add, ends=lambda state: state[:2])
 
 
-@flash_attention.mistake(
-    "The scores are not scaled: each block's are query · key / √d_k, as in all lessons since the second."
+add_mistakes(
+    flash_attention,
+    in_blocks,
+    not_scaled=(
+        "The scores are not scaled: each block's are query · key / √d_k, as in all lessons since the second.",
+        {"score": lambda q, k: scores_of(q, k, 1.0)},
+    ),
+    scaled_by_the_block=(
+        "The scores are divided by the root of the *block size*. It is d_k, the width of query and key, that "
+        "makes them large.",
+        lambda query, key, value, block_size, causal=False: in_blocks(
+            query, key, value, block_size, causal, score=lambda q, k: scores_of(q, k, block_size ** (-0.5))
+        ),
+    ),
 )
-def not_scaled(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, score=lambda q, k: scores_of(q, k, 1.0))
-
-
-@flash_attention.mistake(
-    "The scores are divided by the root of the *block size*. It is d_k, the width of query and key, that "
-    "makes them large."
-)
-def scaled_by_the_block(query, key, value, block_size, causal=False):
-    def scaled(q, k):
-        return scores_of(q, k, block_size**-0.5)
-
-    return in_blocks(query, key, value, block_size, causal, score=scaled)
 
 
 @flash_attention.mistake(
@@ -270,31 +269,6 @@ def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
     return sums, new, (total * old if of_total else total) + exponentials.sum(dim=-1)
 
 
-@flash_attention.mistake(
-    "Where a later block has a larger score, the new maximum is used, but the old sums still belong to "
-    "the old one. Multiply output *and* total by exp(old − new) first."
-)
-def nothing_rescaled(query, key, value, block_size, causal=False):
-    def added(state, scores, some):
-        return _add(state, scores, some, of_sums=False, of_total=False)
-
-    return in_blocks(query, key, value, block_size, causal, adds=added)
-
-
-@flash_attention.mistake(
-    "The maximum is lost: each block replaces it by its own, even if an earlier block had a larger one. "
-    "Scores far apart then overflow. Keep the larger of old and new."
-)
-def maximum_not_carried(query, key, value, block_size, causal=False):
-    return in_blocks(
-        query, key, value, block_size, causal, adds=lambda *told: _add(*told, keep=lambda _, new: new)
-    )
-
-
-@flash_attention.mistake(
-    "The numbers are right as long as scores are small: nothing is subtracted before `exp`, which "
-    "overflows at 88 (in float32; 709 in float64). Subtract the largest score so far."
-)
 def without_the_maximum(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         exponentials = scores.exp()
@@ -303,15 +277,37 @@ def without_the_maximum(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=added)
 
 
-@flash_attention.mistake(
-    "The last, shorter block of keys is left out: the number of blocks was rounded down. Count up to the "
-    "end: `range(0, T_k, block_size)`, and let the slice be short."
+add_mistakes(
+    flash_attention,
+    in_blocks,
+    nothing_rescaled=(
+        "Where a later block has a larger score, the new maximum is used, but the old sums still belong to "
+        "the old one. Multiply output *and* total by exp(old − new) first.",
+        {"adds": lambda state, scores, some: _add(state, scores, some, of_sums=False, of_total=False)},
+    ),
+    maximum_not_carried=(
+        "The maximum is lost: each block replaces it by its own, even if an earlier block had a larger one. "
+        "Scores far apart then overflow. Keep the larger of old and new.",
+        {"adds": lambda *told: _add(*told, keep=lambda _, new: new)},
+    ),
+    without_the_maximum=(
+        "The numbers are right as long as scores are small: nothing is subtracted before `exp`, which "
+        "overflows at 88 (in float32; 709 in float64). Subtract the largest score so far.",
+        without_the_maximum,
+    ),
+    last_keys_left_out=(
+        "The last, shorter block of keys is left out: the number of blocks was rounded down. Count up to the "
+        "end: `range(0, T_k, block_size)`, and let the slice be short.",
+        lambda query, key, value, block_size, causal=False: in_blocks(
+            query,
+            key,
+            value,
+            block_size,
+            causal,
+            length_of=lambda length: max(length // block_size * block_size, min(block_size, length)),
+        ),
+    ),
 )
-def last_keys_left_out(query, key, value, block_size, causal=False):
-    def whole(length):
-        return max(length // block_size * block_size, min(block_size, length))
-
-    return in_blocks(query, key, value, block_size, causal, length_of=whole)
 
 
 @flash_attention.mistake(
@@ -341,44 +337,6 @@ def own_block_only(query, key, value, block_size, causal=False):
     return torch.cat([each for each, _ in pairs], dim=-2), torch.cat([each for _, each in pairs], dim=-1)
 
 
-@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key after its own position.")
-def causal_left_out(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size)
-
-
-@flash_attention.mistake(
-    "Every block hides its own upper triangle, also those far below the diagonal: positions were compared"
-    " within the block. Compare positions in the *text*: first of the block + position in it."
-)
-def places_within_the_block(query, key, value, block_size, causal=False):
-    def own(first_query, queries, first_key, keys):
-        return hidden(0, queries, 0, keys)
-
-    return in_blocks(query, key, value, block_size, causal, hides=own)
-
-
-@flash_attention.mistake(
-    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
-    "keys that come after them."
-)
-def diagonal_seen_whole(query, key, value, block_size, causal=False):
-    def nothing(_, queries, __, keys):
-        return torch.zeros(queries, keys, dtype=torch.bool)
-
-    return in_blocks(query, key, value, block_size, causal, hides=nothing)
-
-
-@flash_attention.mistake(
-    "A query does not see its own position. Hide what is *later*: key > query, not key >= query."
-)
-def own_place_hidden(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
-
-
-@flash_attention.mistake(
-    "A query does not see its own position. Hide what is *later*: key > query, not key >= query. The "
-    "first query then sees nothing, and its output is 0."
-)
 def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
     def done(state):
         sums, maximum, total = state
@@ -390,18 +348,6 @@ def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, hides=too_many, ends=done)
 
 
-@flash_attention.mistake(
-    "The block on the diagonal is left out with those after it: each query misses its own position and "
-    "its neighbours. Leave out only blocks whose *first* key is after the *last* query."
-)
-def diagonal_left_out(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, seen=lambda first_query, _: first_query)
-
-
-@flash_attention.mistake(
-    "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) is "
-    "not a number. Leave hidden blocks out, or subtract 0 in such rows."
-)
 def minus_infinity_from_itself(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         own = scores.amax(dim=-1)
@@ -414,26 +360,6 @@ def minus_infinity_from_itself(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=added, seen=None)
 
 
-@flash_attention.mistake(
-    "Blocks that are hidden as a whole are computed all the same; nearly half of all blocks are. End the "
-    "loop over keys at the last query of the block."
-)
-def computes_hidden_blocks(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, seen=None)
-
-
-@flash_attention.mistake(
-    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. This "
-    "function exists to avoid that. Take one block of queries and one of keys."
-)
-def the_whole_matrix(query, key, value, block_size, causal=False):
-    return plainly(query, key, value, causal)
-
-
-@flash_attention.mistake(
-    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it"
-    " for a block, from the positions of its queries and keys."
-)
 def a_mask_of_all(query, key, value, block_size, causal=False):
     length = query.shape[-2] if causal else 1
     every = torch.ones(length, length, dtype=torch.bool).triu(1)
@@ -444,10 +370,6 @@ def a_mask_of_all(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, hides=of_all)
 
 
-@flash_attention.mistake(
-    "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
-    "together they are the matrix again. Merge each block at once, and do not keep it."
-)
 def keeps_every_block(query, key, value, block_size, causal=False):
     blocks = []
 
@@ -458,14 +380,71 @@ def keeps_every_block(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, score=kept_scores)
 
 
-@flash_attention.mistake(
-    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
-    "of it. It is a length: how many queries and keys are in a block, so that memory does not grow with "
-    "the square of the text."
+add_mistakes(
+    flash_attention,
+    in_blocks,
+    causal_left_out=(
+        "`causal` changes nothing: with it, a query sees no key after its own position.",
+        lambda query, key, value, block_size, causal=False: in_blocks(query, key, value, block_size),
+    ),
+    places_within_the_block=(
+        "Every block hides its own upper triangle, also those far below the diagonal: positions were "
+        "compared within the block. Compare positions in the *text*: first of the block + position in it.",
+        {"hides": lambda first_query, queries, first_key, keys: hidden(0, queries, 0, keys)},
+    ),
+    diagonal_seen_whole=(
+        "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
+        "keys that come after them.",
+        {"hides": lambda _, queries, __, keys: torch.zeros(queries, keys, dtype=torch.bool)},
+    ),
+    own_place_hidden=(
+        "A query does not see its own position. Hide what is *later*: key > query, not key >= query.",
+        {"hides": lambda *block: ahead(*block) >= 0},
+    ),
+    own_place_hidden_by_parts=(
+        "A query does not see its own position. Hide what is *later*: key > query, not key >= query. The "
+        "first query then sees nothing, and its output is 0.",
+        own_place_hidden_by_parts,
+    ),
+    diagonal_left_out=(
+        "The block on the diagonal is left out with those after it: each query misses its own position and "
+        "its neighbours. Leave out only blocks whose *first* key is after the *last* query.",
+        {"seen": lambda first_query, _: first_query},
+    ),
+    minus_infinity_from_itself=(
+        "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) "
+        "is not a number. Leave hidden blocks out, or subtract 0 in such rows.",
+        minus_infinity_from_itself,
+    ),
+    computes_hidden_blocks=(
+        "Blocks that are hidden as a whole are computed all the same; nearly half of all blocks are. End the "
+        "loop over keys at the last query of the block.",
+        {"seen": None},
+    ),
+    the_whole_matrix=(
+        "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. This "
+        "function exists to avoid that. Take one block of queries and one of keys.",
+        lambda query, key, value, block_size, causal=False: plainly(query, key, value, causal),
+    ),
+    a_mask_of_all=(
+        "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make "
+        "it for a block, from the positions of its queries and keys.",
+        a_mask_of_all,
+    ),
+    keeps_every_block=(
+        "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
+        "together they are the matrix again. Merge each block at once, and do not keep it.",
+        keeps_every_block,
+    ),
+    a_number_of_blocks=(
+        "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 "
+        "all of it. It is a length: how many queries and keys are in a block, so that memory does not grow "
+        "with the square of the text.",
+        lambda query, key, value, block_size, causal=False: in_blocks(
+            query, key, value, math.ceil(max(query.shape[-2], key.shape[-2]) / block_size), causal
+        ),
+    ),
 )
-def a_number_of_blocks(query, key, value, block_size, causal=False):
-    length = max(query.shape[-2], key.shape[-2])
-    return in_blocks(query, key, value, math.ceil(length / block_size), causal)
 
 
 @flash_attention.mistake(
