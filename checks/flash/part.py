@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
 from attention_lab.authoring.mask_sentences import HIDDEN_SCORES_ARE_ZERO
 
 part = Exercise(
@@ -154,25 +154,25 @@ def by_einsum(query, key, value, mask=None):
     return sums / total.clamp(min=torch.finfo(total.dtype).tiny)[..., None], maximum[..., 0], total
 
 
-@part.mistake(
-    "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
-    "these."
+add_mistakes(
+    part,
+    not_scaled=(
+        "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
+        "these.",
+        lambda query, key, value, mask=None: _part(query * math.sqrt(query.shape[-1]), key, value, mask),
+    ),
+    scaled_without_the_root=(
+        "The scores are divided by d_k. It is its square root: √d_k.",
+        lambda query, key, value, mask=None: _part(query / math.sqrt(query.shape[-1]), key, value, mask),
+    ),
+    scaled_by_the_values=(
+        "The scores are scaled by the width of the *values*. It is d_k, the width of query and key, that "
+        "makes scores large: `query.shape[-1]`.",
+        lambda query, key, value, mask=None: _part(
+            query * math.sqrt(query.shape[-1] / value.shape[-1]), key, value, mask
+        ),
+    ),
 )
-def not_scaled(query, key, value, mask=None):
-    return _part(query * math.sqrt(query.shape[-1]), key, value, mask)
-
-
-@part.mistake("The scores are divided by d_k. It is its square root: √d_k.")
-def scaled_without_the_root(query, key, value, mask=None):
-    return _part(query / math.sqrt(query.shape[-1]), key, value, mask)
-
-
-@part.mistake(
-    "The scores are scaled by the width of the *values*. It is d_k, the width of query and key, that makes "
-    "scores large: `query.shape[-1]`."
-)
-def scaled_by_the_values(query, key, value, mask=None):
-    return _part(query * math.sqrt(query.shape[-1] / value.shape[-1]), key, value, mask)
 
 
 @part.mistake(
@@ -254,14 +254,19 @@ def _part(query, key, value, mask):
     return finish(shares(scores, maximum), value, maximum)
 
 
-@part.mistake("The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.")
-def mask_turned_round(query, key, value, mask=None):
-    return _from_scores(scaled_scores(query, key, None if mask is None else ~mask), value)
-
-
-@part.mistake("The mask changes nothing: every query sees every key. Set hidden scores to -inf.")
-def mask_left_out(query, key, value, mask=None):
-    return _from_scores(scaled_scores(query, key), value)
+add_mistakes(
+    part,
+    mask_turned_round=(
+        "The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.",
+        lambda query, key, value, mask=None: _from_scores(
+            scaled_scores(query, key, None if mask is None else ~mask), value
+        ),
+    ),
+    mask_left_out=(
+        "The mask changes nothing: every query sees every key. Set hidden scores to -inf.",
+        lambda query, key, value, mask=None: _from_scores(scaled_scores(query, key), value),
+    ),
+)
 
 
 @part.mistake(HIDDEN_SCORES_ARE_ZERO)
