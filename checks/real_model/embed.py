@@ -9,7 +9,7 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case
 
 embed = Exercise(
     "embed",
@@ -229,74 +229,6 @@ def mask_from_the_ids(texts, tokenizer, embeddings, blocks):
         return torch.where(length < 1e-12, 0.0, row / length.clamp(min=1e-12)).clone()
 
 
-@embed.mistake(
-    "A text's vector changes when longer texts are in its batch: the blocks attend to padding. Pass the "
-    "tokenizer's attention mask to each block."
-)
-def attends_to_padding(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, hide=False)
-
-
-@embed.mistake(
-    "Padding is in the mean: the blocks get the mask, but the mean does not. Pass it to `mean_pool` too."
-)
-def padding_in_the_mean(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x.mean(dim=1))
-
-
-@embed.mistake(
-    "The padding is neither hidden from the blocks nor left out of the mean. Use the tokenizer's attention "
-    "mask in both places."
-)
-def no_mask_at_all(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, hide=False, pooling=lambda x, mask: x.mean(dim=1))
-
-
-@embed.mistake(
-    "The mask is inverted: the blocks see the padding and nothing else. attention_mask is 1 where there is a "
-    "token, and True = may attend."
-)
-def mask_inverted(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: ~mask.unsqueeze(1))
-
-
-@embed.mistake("The blocks get a mask (B, T). They expect (B, 1, T): an axis for the queries is missing.")
-def mask_without_query_axis(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: mask)
-
-
-@embed.mistake(
-    "This is the vector of [CLS]. The encoder was trained with the mean over all tokens of the text."
-)
-def cls_instead_of_mean(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x[:, 0])
-
-
-@embed.mistake(
-    "The rows do not have length 1. Divide each by its L2 norm at the end, so that a dot product of two rows "
-    "is their cosine."
-)
-def not_normalised(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row)
-
-
-@embed.mistake(
-    "A row of zeros gives NaN, because it is divided by its norm, 0. Keep the divisor above 0: such a row "
-    "stays zero."
-)
-def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
-
-
-@embed.mistake("The blocks are not used: this is the mean of the embeddings alone.")
-def no_blocks(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, [])
-
-
-@embed.mistake(
-    "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
-    "through them once, with `for block in blocks`."
-)
 def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
     with torch.no_grad():
         ids, mask = encode(texts, tokenizer)
@@ -306,12 +238,63 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
         return nn.functional.normalize(pool(x, mask), dim=-1)
 
 
-@embed.mistake(
-    "If the blocks can be read only once, the first text uses them up, and the other texts go through none. "
-    "Run all texts as one batch, or make a list of the blocks first."
+add_mistakes(
+    embed,
+    run,
+    attends_to_padding=(
+        "A text's vector changes when longer texts are in its batch: the blocks attend to padding. Pass the "
+        "tokenizer's attention mask to each block.",
+        {"hide": False},
+    ),
+    padding_in_the_mean=(
+        "Padding is in the mean: the blocks get the mask, but the mean does not. Pass it to `mean_pool` too.",
+        {"pooling": lambda x, mask: x.mean(dim=1)},
+    ),
+    no_mask_at_all=(
+        "The padding is neither hidden from the blocks nor left out of the mean. Use the tokenizer's "
+        "attention mask in both places.",
+        {"hide": False, "pooling": lambda x, mask: x.mean(dim=1)},
+    ),
+    mask_inverted=(
+        "The mask is inverted: the blocks see the padding and nothing else. attention_mask is 1 where there "
+        "is a token, and True = may attend.",
+        {"lift": lambda mask: ~mask.unsqueeze(1)},
+    ),
+    mask_without_query_axis=(
+        "The blocks get a mask (B, T). They expect (B, 1, T): an axis for the queries is missing.",
+        {"lift": lambda mask: mask},
+    ),
+    cls_instead_of_mean=(
+        "This is the vector of [CLS]. The encoder was trained with the mean over all tokens of the text.",
+        {"pooling": lambda x, mask: x[:, 0]},
+    ),
+    not_normalised=(
+        "The rows do not have length 1. Divide each by its L2 norm at the end, so that a dot product of two "
+        "rows is their cosine.",
+        {"unit": lambda row: row},
+    ),
+    nan_for_a_zero_row=(
+        "A row of zeros gives NaN, because it is divided by its norm, 0. Keep the divisor above 0: such a "
+        "row stays zero.",
+        {"unit": lambda row: row / row.norm(dim=-1, keepdim=True)},
+    ),
+    no_blocks=(
+        "The blocks are not used: this is the mean of the embeddings alone.",
+        lambda texts, tokenizer, embeddings, blocks: run(texts, tokenizer, embeddings, []),
+    ),
+    indexes_the_blocks=(
+        "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
+        "through them once, with `for block in blocks`.",
+        indexes_the_blocks,
+    ),
+    blocks_used_up=(
+        "If the blocks can be read only once, the first text uses them up, and the other texts go through "
+        "none. Run all texts as one batch, or make a list of the blocks first.",
+        lambda texts, tokenizer, embeddings, blocks: torch.cat(
+            [run([text], tokenizer, embeddings, blocks) for text in texts]
+        ),
+    ),
 )
-def blocks_used_up(texts, tokenizer, embeddings, blocks):
-    return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])
 
 
 def _ends(first, last):
