@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, SmallLayerDraw, case
+from attention_lab.authoring import Exercise, SmallLayerDraw, add_mistakes, case
 
 load_block = Exercise(
     "load_block",
@@ -190,57 +190,6 @@ def _exchanged(one, other):
     return PARTS | {one: PARTS[other], other: PARTS[one]}
 
 
-@load_block.mistake(
-    "Query and key have changed places. Both are square, so no shape shows it, and the table of scores comes "
-    "out transposed. Load each under its own name."
-)
-def query_and_key_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("attention.query", "attention.key"))
-
-
-@load_block.mistake(
-    "Key and value have changed places. Both have the same shape, so nothing raises an error. Load each "
-    "under its own name."
-)
-def key_and_value_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("attention.key", "attention.value"))
-
-
-@load_block.mistake(
-    "The two norms have changed places: `attention.output.LayerNorm` is the one after the attention, `norm1`."
-)
-def norms_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("norm1", "norm2"))
-
-
-@load_block.mistake(
-    "`attention.output` and `linear2` have changed places: `attention.output.dense` mixes the heads, "
-    "`output.dense` is the second feed-forward layer."
-)
-def outputs_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("attention.output", "linear2"))
-
-
-@load_block.mistake(
-    "The feed-forward layers have changed places: `intermediate.dense` leads from E to hidden_dim and is "
-    "`linear1`."
-)
-def linears_exchanged(weights, layer):
-    return load(weights, layer, _exchanged("linear1", "linear2"))
-
-
-@load_block.mistake(
-    "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as "
-    "they are. GPT-2's checkpoints are the ones that need a transpose."
-)
-def transposed(weights, layer):
-    return {name: tensor.mT if tensor.dim() == 2 else tensor for name, tensor in load(weights, layer).items()}
-
-
-@load_block.mistake(
-    "For layer 1 you also took entries of layer 10, 11 or 21, because their names begin with the same "
-    "characters. Use the prefix `encoder.layer.1.`, with the dot at its end."
-)
 def prefix_match(weights, layer):
     state = load(weights, layer)
     for entry, tensor in weights.items():
@@ -252,48 +201,80 @@ def prefix_match(weights, layer):
     return state
 
 
-@load_block.mistake(
-    "`attention.output` holds what belongs to `linear2`: two entries end in `output.dense`. Compare the "
-    "whole name."
+add_mistakes(
+    load_block,
+    query_and_key_exchanged=(
+        "Query and key have changed places. Both are square, so no shape shows it, and the table of scores "
+        "comes out transposed. Load each under its own name.",
+        lambda weights, layer: load(weights, layer, _exchanged("attention.query", "attention.key")),
+    ),
+    key_and_value_exchanged=(
+        "Key and value have changed places. Both have the same shape, so nothing raises an error. Load each "
+        "under its own name.",
+        lambda weights, layer: load(weights, layer, _exchanged("attention.key", "attention.value")),
+    ),
+    norms_exchanged=(
+        "The two norms have changed places: `attention.output.LayerNorm` is the one after the attention, "
+        "`norm1`.",
+        lambda weights, layer: load(weights, layer, _exchanged("norm1", "norm2")),
+    ),
+    outputs_exchanged=(
+        "`attention.output` and `linear2` have changed places: `attention.output.dense` mixes the heads, "
+        "`output.dense` is the second feed-forward layer.",
+        lambda weights, layer: load(weights, layer, _exchanged("attention.output", "linear2")),
+    ),
+    linears_exchanged=(
+        "The feed-forward layers have changed places: `intermediate.dense` leads from E to hidden_dim and is "
+        "`linear1`.",
+        lambda weights, layer: load(weights, layer, _exchanged("linear1", "linear2")),
+    ),
+    transposed=(
+        "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as "
+        "they are. GPT-2's checkpoints are the ones that need a transpose.",
+        lambda weights, layer: {
+            name: tensor.mT if tensor.dim() == 2 else tensor for name, tensor in load(weights, layer).items()
+        },
+    ),
+    prefix_match=(
+        "For layer 1 you also took entries of layer 10, 11 or 21, because their names begin with the same "
+        "characters. Use the prefix `encoder.layer.1.`, with the dot at its end.",
+        prefix_match,
+    ),
+    suffix_match=(
+        "`attention.output` holds what belongs to `linear2`: two entries end in `output.dense`. Compare the "
+        "whole name.",
+        lambda weights, layer: load(weights, layer, PARTS | {"attention.output": "output.dense"}),
+    ),
+    norm_suffix_match=(
+        "`norm1` holds what belongs to `norm2`: two entries end in `output.LayerNorm`. Compare the whole "
+        "name.",
+        lambda weights, layer: load(weights, layer, PARTS | {"norm1": "output.LayerNorm"}),
+    ),
+    always_layer_zero=(
+        "This is always layer 0: `layer` is not used. Put it into the name of every entry.",
+        lambda weights, layer: load(weights, 0),
+    ),
+    counted_from_one=(
+        "This is the layer before the one that was asked for. The names count from 0, as `layer` does.",
+        lambda weights, layer: load(weights, layer - 1),
+    ),
+    by_order=(
+        "The entries are taken by their position in the dict. Their order means nothing: find each by its "
+        "name.",
+        lambda weights, layer: dict(
+            zip(
+                load(weights, layer),
+                [tensor for entry, tensor in weights.items() if entry.startswith(f"encoder.layer.{layer}.")],
+            )
+        ),
+    ),
+    no_biases=(
+        "The biases are missing. Each of the eight parts has a weight and a bias: sixteen entries in total.",
+        lambda weights, layer: {
+            name: tensor for name, tensor in load(weights, layer).items() if name.endswith("weight")
+        },
+    ),
 )
-def suffix_match(weights, layer):
-    return load(weights, layer, PARTS | {"attention.output": "output.dense"})
-
-
-@load_block.mistake(
-    "`norm1` holds what belongs to `norm2`: two entries end in `output.LayerNorm`. Compare the whole name."
-)
-def norm_suffix_match(weights, layer):
-    return load(weights, layer, PARTS | {"norm1": "output.LayerNorm"})
-
-
-@load_block.mistake("This is always layer 0: `layer` is not used. Put it into the name of every entry.")
-def always_layer_zero(weights, layer):
-    return load(weights, 0)
-
-
-@load_block.mistake(
-    "This is the layer before the one that was asked for. The names count from 0, as `layer` does."
-)
-def counted_from_one(weights, layer):
-    return load(weights, layer - 1)
-
-
-@load_block.mistake(
-    "The entries are taken by their position in the dict. Their order means nothing: find each by its name."
-)
-def by_order(weights, layer):
-    block_tensors = [
-        tensor for entry, tensor in weights.items() if entry.startswith(f"encoder.layer.{layer}.")
-    ]
-    return dict(zip(load(weights, layer), block_tensors))
-
-
-@load_block.mistake(
-    "The biases are missing. Each of the eight parts has a weight and a bias: sixteen entries in total."
-)
-def no_biases(weights, layer):
-    return {name: tensor for name, tensor in load(weights, layer).items() if name.endswith("weight")}
 
 
 @load_block.mistake(

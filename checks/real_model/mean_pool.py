@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case
 
 mean_pool = Exercise(
     "mean_pool",
@@ -102,63 +102,55 @@ def _pool(x, mask, count=None):
     return (x * shown).sum(dim=1) / count
 
 
-@mean_pool.mistake(
-    "Padding is in the mean: `mask` is not used, so a text's vector depends on the amount of its padding. "
-    "Leave out the tokens where `mask` is False."
-)
-def ignores_the_mask(x, mask):
-    return x.mean(dim=1)
-
-
-@mean_pool.mistake(
-    "The sum is right, but you divide it by T. Divide by the number of visible tokens; otherwise the vector "
-    "of a padded text is too small."
-)
-def divided_by_the_length(x, mask):
-    return _pool(x, mask, count=x.shape[1])
-
-
-@mean_pool.mistake(
-    "A text without any token gives NaN, because 0 is divided by 0. Its mean is defined as zeros: make sure "
-    "that the divisor is never 0."
-)
-def nan_for_empty(x, mask):
-    return _pool(x, mask, count=mask.sum(dim=1, keepdim=True))
-
-
-@mean_pool.mistake(
-    "The numbers are right, but the gradient of a text without any token is NaN: you compute 0 / 0 and "
-    "replace the result, and the backward pass still goes through the division. Make the divisor 1 before"
-    " you divide."
-)
 def nan_in_the_gradient(x, mask):
     means = _pool(x, mask, count=mask.sum(dim=1, keepdim=True))
     return torch.where(mask.any(dim=1, keepdim=True), means, torch.zeros_like(means))
 
 
-@mean_pool.mistake(
-    "The mask is inverted: this is the mean of the hidden tokens. True marks the tokens that belong in the "
-    "mean."
-)
-def mask_inverted(x, mask):
-    return _pool(x, ~mask)
-
-
-@mean_pool.mistake(
-    "The mean is taken over the batch, which mixes different texts. Sum over the axis of the tokens, the "
-    "middle one."
-)
 def over_the_batch(x, mask):
     shown = mask.unsqueeze(-1).to(x.dtype)
     return (x * shown).sum(dim=0) / shown.sum(dim=0).clamp(min=1)
 
 
-@mean_pool.mistake(
-    "The count is right, but you add up the first tokens of each text. The mask may have holes or begin with "
-    "False: add up the tokens where it is True."
+add_mistakes(
+    mean_pool,
+    ignores_the_mask=(
+        "Padding is in the mean: `mask` is not used, so a text's vector depends on the amount of its "
+        "padding. Leave out the tokens where `mask` is False.",
+        lambda x, mask: x.mean(dim=1),
+    ),
+    divided_by_the_length=(
+        "The sum is right, but you divide it by T. Divide by the number of visible tokens; otherwise the "
+        "vector of a padded text is too small.",
+        lambda x, mask: _pool(x, mask, count=x.shape[1]),
+    ),
+    nan_for_empty=(
+        "A text without any token gives NaN, because 0 is divided by 0. Its mean is defined as zeros: make "
+        "sure that the divisor is never 0.",
+        lambda x, mask: _pool(x, mask, count=mask.sum(dim=1, keepdim=True)),
+    ),
+    nan_in_the_gradient=(
+        "The numbers are right, but the gradient of a text without any token is NaN: you compute 0 / 0 and "
+        "replace the result, and the backward pass still goes through the division. Make the divisor 1 "
+        "before you divide.",
+        nan_in_the_gradient,
+    ),
+    mask_inverted=(
+        "The mask is inverted: this is the mean of the hidden tokens. True marks the tokens that belong in "
+        "the mean.",
+        lambda x, mask: _pool(x, ~mask),
+    ),
+    over_the_batch=(
+        "The mean is taken over the batch, which mixes different texts. Sum over the axis of the tokens, the "
+        "middle one.",
+        over_the_batch,
+    ),
+    first_ones=(
+        "The count is right, but you add up the first tokens of each text. The mask may have holes or begin "
+        "with False: add up the tokens where it is True.",
+        lambda x, mask: _pool(x, torch.arange(x.shape[1]) < mask.sum(dim=1, keepdim=True)),
+    ),
 )
-def first_ones(x, mask):
-    return _pool(x, torch.arange(x.shape[1]) < mask.sum(dim=1, keepdim=True))
 
 
 for _clause, _answer in {
