@@ -18,15 +18,6 @@ SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTAL
 CHECK = re.compile(r'^check\("(\w+)"\)\.points$', re.MULTILINE)
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-# Lesson 4 still has the form of the third edition: no core path, the code in the first cell.
-WITHOUT_CORE_PATH = {
-    "attention_head"
-}  # fmt: skip
-every_core_path = pytest.mark.parametrize(
-    "lesson",
-    [lesson for lesson in LESSONS if lesson.name not in WITHOUT_CORE_PATH],
-    ids=lambda lesson: lesson.name,
-)
 every_notebook = pytest.mark.parametrize("lesson", NOTEBOOKS, ids=lambda lesson: lesson.name)
 
 

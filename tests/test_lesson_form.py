@@ -11,7 +11,6 @@ from lesson_cells import (
     SCHEME,
     SOLUTION,
     answer_cells,
-    every_core_path,
     every_lesson,
     every_notebook,
     release_of,
@@ -105,7 +104,7 @@ def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_
     )
 
 
-@every_core_path
+@every_lesson
 def test_no_answer_is_above_its_exercise(lesson):
     """No line of a solution is in the released notebook before its check, hints and folded text included."""
     source, released = read_notebook(lesson.source_path), release_of(lesson)
@@ -180,7 +179,7 @@ def markdown_of(lesson):
     return [c.source for c in read_notebook(lesson.source_path).cells if c.cell_type == "markdown"]
 
 
-@every_core_path
+@every_lesson
 def test_the_first_cell_promises_without_code(lesson):
     first, *_ = markdown_of(lesson)
     assert len(PROMISE.findall(first)) == 1 and len(RANGES.findall(first)) == 1, (
@@ -190,7 +189,7 @@ def test_the_first_cell_promises_without_code(lesson):
     assert "```" not in first, f"The first cell shows code, and so the answer; {READ}."
 
 
-@every_core_path
+@every_lesson
 def test_the_parts_of_a_lesson_are_in_order(lesson):
     """A core path with its questions, “You may stop here”, then practice, deeper parts and the whole code."""
     text = "\n".join(markdown_of(lesson))
@@ -212,7 +211,7 @@ def test_the_parts_of_a_lesson_are_in_order(lesson):
     )
 
 
-@every_core_path
+@every_lesson
 def test_nothing_needs_what_only_a_deeper_part_defines(lesson):
     notebook = read_notebook(lesson.source_path)
     ids = [cell.id for cell in notebook.cells]
@@ -249,7 +248,7 @@ def names_of(cell, bound):
     return names
 
 
-@every_core_path
+@every_lesson
 def test_the_minutes_are_those_of_its_words_code_and_exercises(lesson):
     notebook = read_notebook(lesson.source_path)
     ranges = [int(number) for number in RANGES.search(notebook.cells[0].source).groups()]
@@ -262,7 +261,7 @@ def test_the_minutes_are_those_of_its_words_code_and_exercises(lesson):
     assert ranges[0] <= LONGEST_CORE_MINUTES, f"The core path takes {LONGEST_CORE_MINUTES} minutes at most."
 
 
-@every_core_path
+@every_lesson
 def test_the_core_path_and_the_lesson_are_short(lesson):
     notebook = read_notebook(lesson.source_path)
     core, whole = sum(words(core_path(notebook))), sum(words(notebook))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lesson_cells import LESSONS, SCHEME, every_core_path, marks_of, release_of
+from lesson_cells import LESSONS, SCHEME, every_lesson, marks_of, release_of
 
 from nbjudge.course.loading import read_notebook
 
@@ -62,7 +62,7 @@ def is_printed(number, percent, printed):
     return any(abs(value * scale - wanted) <= half for value in printed for scale in scales)
 
 
-@every_core_path
+@every_lesson
 def test_numbers_in_sentences_come_from_cells(lesson):
     """What a sentence says is what the cell above it printed: a figure that no program gives is not there."""
     printed = printed_numbers(lesson)

@@ -17,19 +17,22 @@ def with_positions(word_ids):
     return torch.cat([F.one_hot(word_ids, len(WORDS)), positions], dim=-1).float()
 
 
+def attend(query, key, value):
+    """Return output (B, T, D) and weights (B, T, T) of scaled attention, without a mask."""
+    weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
 class Right(nn.Module):
     """A head as it should be: three layers that the module owns."""
 
     def __init__(self, embed_dim, head_size):
         super().__init__()
-        self.query = nn.Linear(embed_dim, head_size, bias=False)
-        self.key = nn.Linear(embed_dim, head_size, bias=False)
-        self.value = nn.Linear(embed_dim, head_size, bias=False)
+        for name in ("query", "key", "value"):
+            self.add_module(name, nn.Linear(embed_dim, head_size, bias=False))
 
     def forward(self, x):
-        query, key, value = self.query(x), self.key(x), self.value(x)  # each (B, T, D)
-        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)  # (B, T, T)
-        return weights @ value, weights
+        return attend(*(layer(x) for layer in self.children()))
 
 
 class Bare(nn.Module):
@@ -38,13 +41,11 @@ class Bare(nn.Module):
     def __init__(self, embed_dim, head_size):
         super().__init__()
         self.query = torch.randn(embed_dim, head_size) / math.sqrt(embed_dim)  # no layer, no parameter
-        self.key = nn.Linear(embed_dim, head_size, bias=False)
-        self.value = nn.Linear(embed_dim, head_size, bias=False)
+        for name in ("key", "value"):
+            self.add_module(name, nn.Linear(embed_dim, head_size, bias=False))
 
     def forward(self, x):
-        query, key, value = x @ self.query, self.key(x), self.value(x)
-        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
-        return weights @ value, weights
+        return attend(x @ self.query, self.key(x), self.value(x))
 
 
 class Rebuilt(Right):

@@ -32,8 +32,8 @@ with_positions <- function(word_ids) {  # a 1 for the word, a 1 for the position
   cbind(diag(4)[word_ids, ], diag(POSITIONS)[seq_along(word_ids), ])
 }
 only_position <- cbind(matrix(0, POSITIONS, 4), diag(POSITIONS))  # D x E
-before <- rbind(only_position[-1, ], 0)  # row j is that of position j + 1; no token wants the last position
-by_hand <- list(query = 12 * before, key = only_position, value = only_position)
+one_back <- rbind(only_position[-1, ], 0)  # row j is that of position j + 1; no token wants the last position
+by_hand <- list(query = 12 * one_back, key = only_position, value = only_position)
 large <- exp(12 / sqrt(POSITIONS))  # the exponential of the one score that is not 0
 round(large / (large + 5), 2)
 #> [1] 0.96
