@@ -198,8 +198,7 @@ def problems_in_a_kernel(
 
     Without a sandbox, where the course requires one, it is not run, and the console says so.
     """
-    from nbjudge.grading.grade import grade
-    from nbjudge.grading.job import environment_of
+    from nbjudge.grading.job import environment_of, grade
     from nbjudge.grading.prepare import solved_form
     from nbjudge.sandbox.bubblewrap import refusal
     from nbjudge.settings import GradingSettings
