@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from nbjudge.authoring import Exercise
 from nbjudge.calls import caller_of, read_reply
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import request
 from nbjudge.probe import respond
 from nbjudge.values.packing import unpack
+
+
+def exercise_of(name, *groups, results=("result",), base=Exercise, verify=None, **more):
+    """Return an exercise with one group of a point for each function that draws cases."""
+    exercise = base(name, results=results, **more)
+    for place, cases in enumerate(groups):
+        exercise.group(f"group {place}", points=1, verify=verify)(cases)
+    return exercise
 
 
 def judged(exercise, reference, answer, seed=3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import socket
@@ -9,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nbjudge.framing import read_frame, to_frame
-from nbjudge.kernel.process import Channel, ChannelError, KernelDiedError, without_surrogates
+from nbjudge.framing import FrameBuffer, FrameError, read_frame, to_frame
+from nbjudge.kernel.channel import Channel, ChannelError, KernelDiedError, without_surrogates
 from nbjudge.kernel.timing import Deadline
 from nbjudge.sandbox.inside.messages import (
     LARGEST_FRAME,
@@ -83,7 +84,7 @@ def test_a_command_is_sent_and_its_reply_received(ends):
     assert relay.receive() == {"command": "evaluate", "expression": "?é", "request": ""}
 
 
-def test_a_flood_interrupts_the_kernel_and_a_repeated_one_ends_it(ends):
+def test_a_flood_interrupts_and_a_repeated_one_ends_it(ends):
     process, channel, relay = ends
     relay.send({"type": "flood", "repeated": False}, {"type": "flood", "repeated": True}, DONE)
     assert channel.receive(Evaluation, Deadline(10)) == Evaluation("ok", "é")
@@ -100,7 +101,7 @@ def test_a_missing_reply_is_awaited_until_the_deadline(ends):
     assert channel.receive(Evaluation, Deadline(10)) == Evaluation("ok", "é")
 
 
-def test_a_kernel_that_does_not_reply_is_interrupted_and_what_came_until_then_is_kept(ends):
+def test_what_came_until_the_interrupt_is_kept(ends):
     process, channel, relay = ends
     process.send_signal = lambda number: relay.send({"type": "cell", "was_cut": True})
     reply, timed_out = channel.request(Execute("", 1, 1), CellReply, CountingDeadline(2))
@@ -122,9 +123,14 @@ def test_floods_without_end_do_not_stop_the_deadline(ends):
     assert len(process.signals) <= 4
 
 
-def test_a_relay_that_does_not_read_is_not_awaited_either(ends):
+def test_a_relay_that_does_not_read_is_not_awaited(ends):
     with pytest.raises(TimeoutError):
         ends[1].send(Execute("x" * 10**7, 1, 1), CountingDeadline(50))
+
+
+def shown(data: dict) -> bytes:
+    output = {"output_type": "display_data", "data": data, "metadata": {}}
+    return to_frame(json.dumps({"type": "cell", "outputs": [output]}).encode())
 
 
 # What no relay sends unless student code has taken it over; the class must go on after each.
@@ -137,42 +143,58 @@ NO_MESSAGES = {
     "of another type": to_frame(b'{"type": "cell"}'),
     "a wrong field": to_frame(b'{"type": "evaluation", "status": 1}'),
     "deeply nested": to_frame(b'{"type": "evaluation", "status": "ok", "more": ' + b"[" * 10**6),
+    "an output with HTML": shown({"text/html": "<b>1</b>"}),
+    "an output that is no text": shown({"text/plain": ["1"]}),
+    "nothing": b"",
 }
 
 
 @pytest.mark.parametrize("content", NO_MESSAGES.values(), ids=NO_MESSAGES)
-def test_bytes_that_are_no_message_are_an_error_of_the_channel(ends, content):
+def test_other_bytes_are_an_error_of_the_channel(ends, content):
     _, channel, relay = ends
     relay.end.setblocking(False)
     relay.end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * len(content))
     relay.end.send(content)
     relay.end.close()
     with pytest.raises(ChannelError):
-        channel.receive(Evaluation, Deadline(10))
+        channel.receive(CellReply if b"outputs" in content else Evaluation, Deadline(10))
 
 
-def test_a_relay_that_has_ended_is_an_error_of_the_channel(ends):
+@pytest.mark.parametrize(
+    ("is_alive", "words", "command"),
+    [
+        (True, "the relay has ended", Execute("x" * 10**7, 1, 1)),
+        (False, "the kernel has ended", Evaluate("1")),
+    ],
+)
+def test_what_has_ended_is_not_awaited(ends, is_alive, words, command):
     process, channel, relay = ends
-    relay.end.close()
-    with pytest.raises(ChannelError):
-        channel.receive(KernelReady, Deadline(10))
-    with pytest.raises(KernelDiedError):
-        channel.request(Execute("x" * 10**7, 1, 1), CellReply, Deadline(10))
-    assert channel.overflowed  # its kernel runs
-
-
-def test_a_kernel_that_has_ended_is_not_awaited(ends):
-    process, channel, _ = ends
-    process.alive = False
-    with pytest.raises(ChannelError, match="the kernel has ended"):
+    process.alive = is_alive
+    if is_alive:
+        relay.end.close()
+    with pytest.raises(ChannelError, match=words):
         channel.receive(KernelReady, Deadline(100))
     with pytest.raises(KernelDiedError):
-        channel.request(Evaluate("1"), Evaluation, Deadline(100))
+        channel.request(command, CellReply, Deadline(100))
+    assert channel.overflowed == is_alive  # its kernel runs
 
 
-@pytest.mark.parametrize("data", [{"text/html": "<b>1</b>"}, {"text/plain": ["1"]}])
-def test_outputs_of_another_form_are_an_error_of_the_channel(ends, data):
-    _, channel, relay = ends
-    relay.send({"type": "cell", "outputs": [{"output_type": "display_data", "data": data, "metadata": {}}]})
-    with pytest.raises(ChannelError):
-        channel.receive(CellReply, Deadline(10))
+CONTENTS = (b"", b"one", b"\0" * 300)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 1000])
+def test_frames_are_put_together_from_pieces(size):
+    sent = b"".join(map(to_frame, CONTENTS)) + to_frame(b"broken off")[:-1]
+    stream, buffer, found = io.BytesIO(sent), FrameBuffer(300), []
+    while piece := stream.read(size):
+        buffer.add(piece)
+        while (content := buffer.next_frame()) is not None:
+            found.append(content)
+    assert tuple(found) == CONTENTS
+    stream.seek(0)
+    assert [read_frame(lambda n: stream.read(min(n, size)), 300) for _ in range(4)] == [*CONTENTS, None]
+
+
+def test_a_frame_that_is_too_large_is_refused_at_once():
+    with pytest.raises(FrameError, match="a frame of 301 bytes, where at most 300 are allowed"):
+        read_frame(io.BytesIO(to_frame(b"x" * 301)).read, 300)

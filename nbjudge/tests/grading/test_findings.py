@@ -1,7 +1,8 @@
-"""The cause that is found where it is a common one: rounding, chance, a switch of a cell, a wrong type."""
+"""The cause that is found where it is a common one, and the evidence that a learner is shown."""
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from string import Formatter
@@ -9,23 +10,21 @@ from string import Formatter
 import numpy as np
 import pytest
 import torch
-from judged_answers import as_text, judged, kinds
+from judged_answers import as_text, exercise_of, judged, judged_as_text, kinds
 from torch_exercise import Exercise
 
-import nbjudge.authoring
-from nbjudge.authoring import case
-from nbjudge.calls import Answer, caller_of
-from nbjudge.judge import findings
+from nbjudge.authoring import case, made_by
+from nbjudge.calls import Answer, Reply, caller_of
+from nbjudge.judge import messages
 from nbjudge.judge.describe import told_apart
 from nbjudge.judge.findings import Cause
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.torch import build
 
 
-def exercise_of(name, *cases, base=Exercise, **more):
-    exercise = base(name, results=("numbers",))
-    exercise.group("all", points=1, **more)(lambda draw: [each(draw) for each in cases])
-    return exercise
+def of_cases(name, *cases, base=Exercise, **more):
+    """An exercise with one group of these cases."""
+    return exercise_of(name, lambda draw: [each(draw) for each in cases], base=base, **more)
 
 
 def with_normal(*shape, **more):
@@ -42,6 +41,9 @@ def test_every_cause_has_a_sentence(cause):
     assert [other for other in Cause if other.value == cause.value] == [cause]
 
 
+# ---- common causes -------------------------------------------------------------------------------
+
+
 def shares(x):
     return torch.softmax(x, -1)
 
@@ -51,39 +53,49 @@ def shares_of_array(x):
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
+def _rows_of_one(cases, values):
+    return None if all(isinstance(value, np.ndarray) for value in values) else "The rows do not sum to 1."
+
+
+SHARES = of_cases("shares", with_normal(9, 14))
+IN_ARRAYS = exercise_of("shares", lambda draw: [case(draw.normal(9, 14, dtype="float32"))])
+SEVERAL = exercise_of(
+    "shares", *(lambda draw, rows=rows: [case(draw.normal(rows, 5))] for rows in (9, 11, 13))
+)
+SEVERAL.group("sums", points=1, verify=_rows_of_one)(lambda draw: [case(draw.normal(7, 5))])
+
+
 @pytest.mark.parametrize(
-    ("answer", "kind"),
+    ("exercise", "answer", "kind"),
     [
-        (lambda x: shares(x.half()).to(x.dtype), "narrower_dtype"),
-        (lambda x: shares(x.bfloat16()).to(x.dtype), "narrower_dtype"),
-        (lambda x: shares(x) * 1.01, "factor"),
-        (lambda x: shares(x) + 3e-5, "numbers"),
-        (lambda x: (shares(x) * 8).round() / 8, "numbers"),
+        # Rounding to a narrow dtype.
+        (SHARES, lambda x: shares(x.half()).to(x.dtype), "narrower_dtype"),
+        (SHARES, lambda x: shares(x.bfloat16()).to(x.dtype), "narrower_dtype"),
+        (SHARES, lambda x: shares(x) * 1.01, "factor"),
+        (SHARES, lambda x: shares(x) + 3e-5, "numbers"),
+        (SHARES, lambda x: (shares(x) * 8).round() / 8, "numbers"),
+        (IN_ARRAYS, lambda x: shares_of_array(np.float16(x)).astype("float32"), "narrower_dtype"),
+        # A wrong type, once for all groups.
+        (SEVERAL, lambda x: shares_of_array(x).tolist(), "type"),
+        (SEVERAL, lambda x: None, "nothing_returned"),
+        (SEVERAL, lambda x: (shares_of_array(x).tolist(),), "type"),
     ],
 )
-def test_rounding_to_a_narrow_dtype_is_found(answer, kind):
-    assert kinds(judged(exercise_of("shares", with_normal(9, 14)), shares, answer)) == [kind]
-
-
-def test_a_narrow_dtype_is_found_in_arrays():
-    exercise = exercise_of("shares", with_normal(9, 14, dtype="float32"), base=nbjudge.authoring.Exercise)
-    narrow = judged(
-        exercise, shares_of_array, lambda x: shares_of_array(x.astype("float16")).astype("float32")
-    )
-    assert kinds(narrow) == ["narrower_dtype"]
+def test_a_common_cause_is_found(exercise, answer, kind):
+    reference = shares if exercise is SHARES else shares_of_array
+    assert kinds(judged(exercise, reference, answer)) == [kind]
 
 
 def test_half_precision_is_asked_about():
-    exercise = exercise_of("shares", with_normal(9, 14))
-    (half,) = judged(exercise, shares, lambda x: shares(x.half().to(x.dtype))).findings
-    (other,) = judged(exercise, shares, lambda x: (shares(x) * 8).round() / 8).findings
+    (half,) = judged(SHARES, shares, lambda x: shares(x.half().to(x.dtype)), seed=1).findings
+    (other,) = judged(SHARES, shares, lambda x: (shares(x) * 8).round() / 8).findings
     assert half.facts[-1] == Cause.HALF_PRECISION.says() and Cause.HALF_PRECISION.says() not in other.facts
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_code_that_asks_for_a_gpu_gets_advice():
     answer = lambda x: shares(x) + torch.zeros(1, device="cuda")  # noqa: E731
-    verdict = judged(exercise_of("shares", with_normal(9, 14)), shares, answer)
+    verdict = judged(SHARES, shares, answer)
     assert kinds(verdict) == ["stops"] and "device of the input" in verdict.message
 
 
@@ -91,26 +103,6 @@ def test_code_that_asks_for_a_gpu_gets_advice():
 def test_a_cell_that_waits_for_input_gets_advice(error, is_advised):
     stopped = findings.no_value(Exercise("shares", ()), Answer("missing", error=error, message="stopped"))
     assert stopped.kind == "cell_stops" and (Cause.WITHOUT_INPUT.says() in stopped.facts) == is_advised
-
-
-def _rows_of_one(cases, values):
-    return None if all(isinstance(value, np.ndarray) for value in values) else "The rows do not sum to 1."
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        (lambda x: shares_of_array(x).tolist(), "type"),
-        (lambda x: None, "nothing_returned"),
-        (lambda x: (shares_of_array(x).tolist(),), "type"),
-    ],
-)
-def test_a_wrong_type_is_found_once_for_all_groups(answer, kind):
-    several = nbjudge.authoring.Exercise("shares", results=("shares",))
-    for rows in (9, 11, 13):
-        several.group(f"{rows} rows", points=1)(lambda draw, rows=rows: [case(draw.normal(rows, 5))])
-    several.group("sums", points=1, verify=_rows_of_one)(lambda draw: [case(draw.normal(7, 5))])
-    assert kinds(judged(several, shares_of_array, answer)) == [kind]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +127,7 @@ def test_numbers_have_the_digits_that_differ(actual, right, shown):
     ],
 )
 def test_a_number_that_is_nearly_right_is_told_apart(answer, reference):
-    exercise = exercise_of("nearly", lambda draw: case(torch.eye(*draw.sizes(1))[0]))
+    exercise = of_cases("nearly", lambda draw: case(torch.eye(*draw.sizes(1))[0]))
     (finding,) = judged(exercise, reference, answer).findings
     assert {"1.0002", "1"} <= set(finding.facts)
 
@@ -168,10 +160,11 @@ def halve(x):
     return x / 2
 
 
-HALVES = exercise_of("halve", with_normal(20), with_normal(7, 9))
-ORDERED = exercise_of("ordered", lambda draw: case(list(range(40))))
-LAYERS = exercise_of("Layer", lambda draw: case(draw.normal(7, 9), build=build()))
-PARTS = exercise_of("Layer", lambda draw: case(torch.zeros(4, 9), build=build(look=("result", "parameters"))))
+HALVES = of_cases("halve", with_normal(20), with_normal(7, 9))
+ORDERED = of_cases("ordered", lambda draw: case(list(range(40))))
+LAYERS = of_cases("Layer", lambda draw: case(draw.normal(7, 9), build=build()))
+PARTS = of_cases("Layer", lambda draw: case(torch.zeros(4, 9), build=build(look=("result", "parameters"))))
+VERIFIED = of_cases("draw", lambda draw: case(3), verify=lambda cases, values: None)
 
 
 @pytest.mark.parametrize(
@@ -197,13 +190,7 @@ def test_two_results_of_one_call_are_found_first(exercise, reference, answer, ki
     ("exercise", "reference", "answer", "points", "requests"),
     [
         (HALVES, halve, lambda x: x / 3, 0, [2, 1]),
-        (
-            exercise_of("draw", lambda draw: case(3), verify=lambda cases, values: None),
-            lambda n: 0.0,
-            lambda n: random.random(),
-            1,
-            [1],
-        ),
+        (VERIFIED, lambda n: 0.0, lambda n: random.random(), 1, [1]),
     ],
     ids=["wrong", "random and verified"],
 )
@@ -220,7 +207,7 @@ def test_a_wrong_answer_is_called_once_more(exercise, reference, answer, points,
 
 # ---- what a cell switches in torch ---------------------------------------------------------------
 
-SHIFTED = exercise_of("shifted", lambda draw: case(draw.normal(4), gradients=True))
+SHIFTED = of_cases("shifted", lambda draw: case(draw.normal(4), gradients=True))
 
 
 def shift(x):
@@ -262,3 +249,305 @@ def test_another_switch_is_named(switch, setting, default):
     named = Cause.SWITCHED.says(calls=f"`torch.{switch.__name__}({setting})`")
     assert verdict.points == 0 and verdict.findings[0].facts[-1] == named
     assert not re.search("torch.set", verdict_after(lambda: None, lambda: None).message)
+
+
+# ---- results that cannot be sent back ------------------------------------------------------------
+
+cases_seen = []
+
+
+def finite(cases, values):
+    cases_seen.append(values)
+    return None if all(isinstance(value, float) for value in values) else f"This is {values[0]!r}."
+
+
+drawn = exercise_of("drawn", lambda draw: [case(1), case(2)], verify=finite)
+
+
+class LinearLayer(torch.nn.Linear):
+    pass
+
+
+def finding(exercise, reference, answer):
+    """The only finding on a wrong answer, as packed text brings it."""
+    verdict = judged_as_text(exercise, reference, answer)
+    (found,) = verdict.findings
+    assert verdict.points == 0
+    return found
+
+
+def shops(table):
+    return sorted(table)
+
+
+tensors = of_cases("halve", with_normal(5, 8), with_normal(2, 3)), halve
+words = (
+    of_cases("shops", lambda _: case({"b": 1, "a": 2}), lambda _: case({"c": 3}), results=("shops",)),
+    shops,
+)
+pairs = (
+    of_cases("both", lambda _: case(1.5), lambda _: case(2.5), results=("first", "second")),
+    lambda x: (x, x + 1),
+)
+TENSOR, LIST_OF_2 = "a tensor of shape (5, 8)", "a list of 2"
+BRACKETS = "Are its brackets missing?"
+COLLECT = "collect them, for example with `list(...)`"
+
+
+@pytest.mark.parametrize(
+    ("judged_exercise", "answer", "kind", "facts"),
+    [
+        # An object is told by its kind, with what is expected and the usual cause.
+        (tensors, lambda x: halve(x).clone, "type", ("a function or method that was not called", BRACKETS)),
+        (tensors, lambda x: lambda: x, "type", ("a function", TENSOR, "Call it")),
+        (tensors, lambda x: torch, "type", ("a module", TENSOR, "call that")),
+        (tensors, lambda x: torch.nn.Linear, "type", ("a class", TENSOR, "Make an object of it")),
+        (
+            tensors,
+            lambda x: LinearLayer(2, 3),
+            "type",
+            ("a layer (an `nn.Module`)", TENSOR, "Call it with its input."),
+        ),
+        (tensors, lambda x: map(abs, x), "type", ("a `map` object", TENSOR, COLLECT)),
+        (tensors, lambda x: object(), "type", ("an object of type object", TENSOR)),
+        # One result that is a list is not told of several results and their order.
+        (words, lambda table: table.keys(), "type", ("the keys of a dict", LIST_OF_2)),
+        (words, lambda table: (key for key in sorted(table)), "type", ("a generator", LIST_OF_2)),
+        (words, lambda table: [key.lower for key in table], "type", ("entry 0 of shops", "is")),
+        (words, lambda table: [*sorted(table), "d"], "type", ("a list of 3", LIST_OF_2)),
+        (words, lambda table: ", ".join(sorted(table)), "type", ("a string", LIST_OF_2)),
+        (words, lambda table: sorted(table)[::-1], "value", ("['b', 'a']", "['a', 'b']")),
+        (words, lambda table: tuple(table), "value", ("('b', 'a')", "['a', 'b']")),
+        (words, lambda _: [None] * 20_000, "type", ("a list of more entries than are read", LIST_OF_2)),
+        # Several results are named.
+        (pairs, lambda x: 2 * x, "type", ("a Python float", "(first, second)")),
+        (pairs, lambda x: (x + 1, x), "order", ("second, first", "first, second")),
+        (
+            pairs,
+            lambda x: (x, iter([x])),
+            "type",
+            ("second", "an object of type list_iterator", "a Python float"),
+        ),
+        # What a verifier cannot verify is told as where values are compared.
+        ((drawn, halve), lambda n: random.random, "type", ()),
+        ((drawn, halve), lambda n: None, "nothing_returned", ()),
+    ],
+)
+def test_the_kind_of_a_result_is_said(judged_exercise, answer, kind, facts):
+    """No answer is called random because what it returns cannot be read."""
+    cases_seen.clear()
+    found = finding(*judged_exercise, answer)
+    assert found.kind == kind and cases_seen == []
+    assert all(fact in found.facts or fact in " ".join(found.facts[4:]) for fact in facts)
+    assert "(shops)" not in found.sentence + found.evidence
+
+
+def test_a_verifiers_sentence_is_said():
+    assert finding(drawn, halve, lambda n: "word").sentence == "This is 'word'."
+
+
+def test_a_verifier_may_be_given_none():
+    """Where the reference returns None, an answer that does is verified."""
+    silent = exercise_of("silent", lambda draw: [case(math.pi)], verify=lambda cases, values: None)
+    assert judged(silent, lambda x: None, lambda x: None).points == 1
+
+
+# ---- the evidence that a learner is shown --------------------------------------------------------
+
+
+def double(tokens):
+    return 2 * tokens
+
+
+def made_double():
+    return double
+
+
+def watching(answer):
+    """Tells what is asked for beside the result."""
+
+    def watched(step, tokens, count, look, loud):
+        result = answer(step, tokens, count)
+        report = {"result": result, "how long": result.shape[0], "loud": loud}
+        return {side: report[side] for side in look}
+
+    return watched
+
+
+def calls_of(*report):
+    return lambda draw: [case(made_by(made_double), draw.integers(1, 9, 4), 3, *report, through=watching)]
+
+
+continued = exercise_of(
+    "continued",
+    calls_of(["result"], True),
+    calls_of(["how long", "loud"], False),
+    results=("tokens",),
+    base=Exercise,
+)
+
+
+def reference(step, tokens, count):
+    return torch.cat([tokens, step(tokens)[:count]])
+
+
+def evidence_for(exercise, answer, right=reference):
+    return [finding.evidence for finding in judged(exercise, right, answer, seed=2).findings]
+
+
+def test_arguments_of_an_adapter_are_not_shown():
+    """What is between the judge and the answer is not shown."""
+    shown = evidence_for(continued, lambda step, tokens, count: torch.cat([tokens, tokens[:count]]))
+    assert shown[0].startswith("Called with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
+
+
+def test_of_several_sides_those_that_differ_are_shown():
+    def one_less(step, tokens, count):
+        return reference(step, tokens, count)[:-1]
+
+    found = judged(continued, reference, one_less, seed=2).findings
+    assert any(": your how long: 6." in finding.evidence for finding in found)
+    assert not any("loud" in finding.evidence for finding in found)
+    assert ("value", ("`how long`", "is", "6", "7")) in [(each.kind, each.facts) for each in found]
+
+
+def test_names_that_an_answer_makes_up_are_not_shown():
+    made_up = {"how long": 6, "<b>full marks</b>": 1}
+
+    def forged(_name, calls, _watched_calls):
+        return Reply([Answer("value", value=made_up)] * len(calls))
+
+    shown = [each.evidence for each in judge_exercise(continued, reference, forged, seed=2).findings]
+    assert any(": your how long: 6." in evidence for evidence in shown)
+    assert not any("full marks" in evidence for evidence in shown)
+
+
+def two_tables(draw):
+    rows, inner, columns = draw.sizes(3)
+    yield case(draw.normal(rows, inner), draw.normal(columns, inner))
+
+
+pair = exercise_of("pair", two_tables, results=("output", "weights"), base=Exercise)
+
+
+def right_pair(query, key):
+    weights = torch.softmax(query @ key.mT, dim=-1)
+    return weights @ key, weights
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_evidence_shows_no_right_numbers(seed):
+
+    def eighths_and_quarters(query, key):
+        output, weights = right_pair(query, key)
+        return output * 0 + 0.125, weights * 0 + 0.25
+
+    (found,) = judged(pair, right_pair, eighths_and_quarters, seed).findings
+    assert "your output: [0.125, 0.125" in found.evidence
+    assert "your weights: [0.25, 0.25" in found.evidence
+    assert not re.search(r"0\.(?!125|25)\d", found.evidence)
+    assert len(re.findall(r"a float32 tensor of shape \(\d+, \d+\)", found.evidence)) == 2
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_the_evidence_shows_the_first_row_that_differs(row):
+    def wrong_from_there_on(query, key):
+        output, weights = right_pair(query, key)
+        weights[row:, 0] = 7.5
+        return output, weights
+
+    (found,) = judged(pair, right_pair, wrong_from_there_on).findings
+    assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
+    assert "your output: [" in found.evidence  # right, so from its beginning
+
+
+def ten_tensors(draw):
+    yield case({f"old.{number}": draw.normal(3, 4) for number in range(10)})
+
+
+renamed = exercise_of("renamed", ten_tensors, base=Exercise)
+left_alone = exercise_of("renamed", ten_tensors, base=Exercise, changed_arguments="one group")
+refusing = of_cases("Layer", lambda draw: case(build=build(10, 4, look=("attributes",)), refuses=(10, 4)))
+
+
+def rename(weights):
+    return {name.replace("old", "new"): tensor for name, tensor in weights.items()}
+
+
+def add_one(weights):
+    return {name: tensor + 1 for name, tensor in rename(weights).items()}
+
+
+def take_out(weights):
+    return {name.replace("old", "new"): weights.pop(name) for name in list(weights)}
+
+
+class Accepting(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+
+
+class Refusing(Accepting):
+    def __init__(self, width, heads):
+        super().__init__(width, heads)
+        if width % heads:
+            raise ValueError(f"{width} is not divisible by {heads}")
+
+
+def added(*sizes):
+    return of_cases("added", lambda draw: case(tuple(draw.normal(*size) for size in sizes)))
+
+
+def first_sum(pair):
+    return pair[0].sum()
+
+
+def both_sums(pair):
+    return pair[0].sum() + pair[1].sum()
+
+
+ONE_SHAPE = "a tuple of 2, each a float32 tensor of shape (2, 3): "
+TWO_SHAPES = "a tuple of 2: a float32 tensor of shape (2, 3) and a float32 tensor of shape (4,): "
+A_DICT = "Called with a dict of 10 entries"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "right", "answer", "parts"),
+    [
+        (added((2, 3), (2, 3)), both_sums, first_sum, [ONE_SHAPE]),
+        (added((2, 3), (4,)), both_sums, first_sum, [TWO_SHAPES]),
+        # Of many wrong entries a few are shown, and the dict is counted.
+        (renamed, rename, add_one, [f"{A_DICT}: your new.0: a float32 tensor of shape (3", "; and 6 more."]),
+        # Where only an argument is changed, the right entries are not shown.
+        (left_alone, rename, take_out, [f"{A_DICT}. (From"]),
+        # Where an error is missing, no value is shown.
+        (
+            refusing,
+            Refusing,
+            Accepting,
+            ["Called with a module made with (10, 4): no error is raised. (From"],
+        ),
+    ],
+    ids=["one shape", "two shapes", "many entries", "changed", "no error"],
+)
+def test_the_evidence_tells_what_was_called(exercise, right, answer, parts):
+    (shown,) = evidence_for(exercise, answer, right)
+    assert all(part in shown for part in parts) and "new.4" not in shown
+
+
+def test_a_missing_entry_is_not_a_missing_return():
+    verdict = judged(renamed, rename, lambda weights: dict.fromkeys(rename(weights)))
+    assert kinds(verdict) == ["type"] and verdict.findings[0].facts[:3] == ("`new.0`", "is", "None")
+
+
+def test_what_a_change_costs_is_told_once():
+    exercise = of_cases("doubled", with_normal(5), results=("numbers",), changed_arguments="one group")
+
+    @exercise.mistake("It doubles in place.")
+    def in_place(numbers):
+        numbers *= 2
+        return numbers
+
+    (found,) = judged(exercise, lambda numbers: 2 * numbers, in_place).findings
+    assert found.evidence.count("cost one group") == 1
+    assert "changes its input `numbers`" in found.measured and "cost" not in found.measured

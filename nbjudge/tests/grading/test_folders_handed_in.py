@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, nbgrader, release
 
-from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders
-from nbjudge.record.graded_notebook import read_graded
-from nbjudge.submission.files import Folder, SubmissionFolder, files_beside, read_handed_in, write_files
-
-pytestmark = pytest.mark.integration
+from nbjudge.nbgrader_hooks.preprocessors import write_small_file
+from nbjudge.submission import folder as folders
+from nbjudge.submission.files import (
+    LARGEST_EXTRA_FILE,
+    TIMESTAMP_FILE,
+    Folder,
+    copy_plain_files,
+    plain_file_names,
+    write_files,
+)
+from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_beside, read_handed_in
 
 NOTEBOOKS = ["tiny.ipynb"]
 
@@ -32,11 +34,11 @@ def digest(folder: Path) -> str:
 @pytest.mark.parametrize("level", [1, 2])
 def test_no_link_below_submitted_is_followed(tmp_path, structure, level):
     """The folder `submitted` itself may be one."""
-    folders = CourseFolders(tmp_path, directory_structure=structure)
-    ada = folders.submission("ada", "ps1")
+    course_folders = CourseFolders(tmp_path, directory_structure=structure)
+    ada = course_folders.submission("ada", "ps1")
     ada.path.mkdir(parents=True)
     (ada.path / "tiny.ipynb").write_bytes(b"{}")
-    eve = folders.submission("eve", "ps1")
+    eve = course_folders.submission("eve", "ps1")
     own, neighbours = eve.inner.split("/"), ada.inner.split("/")
     link = eve.base.joinpath(*own[:level])
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -103,81 +105,92 @@ def test_files_that_are_there_are_not_written_over(tmp_path):
     assert (tmp_path / "given.csv").read_text() == "given" and (tmp_path / "own.py").read_text() == "4"
 
 
-@pytest.fixture(scope="session")
-def linked_class(once) -> GradedClass:
-    return GradedClass(once("linked_class", _hand_in_and_grade))
-
-
-def _hand_in_and_grade(root: Path) -> None:
-    make_course(root)
-    (root / "source" / FOLDER / "data").mkdir()
-    (root / "source" / FOLDER / "data" / "x.csv").write_text("1,2")
-    # At first no one has a notebook at the top of the folder.
-    (hand_in(root, "kim", None) / FOLDER).mkdir()
-    (root / "submitted/kim" / FOLDER / FOLDER / "tiny.ipynb").write_text(json.dumps(answered()))
-    (hand_in(root, "mia", None) / "tiny.ipynb.txt").write_text(json.dumps(answered()))
-    (root / "submitted/gil").symlink_to("ada")
-    # In a process of its own, which has imported nothing of the grader before nbgrader does.
-    command = [sys.executable, "-m", "nbgrader", "autograde", FOLDER]
-    first = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    ada = hand_in(root, "ada", answered())
-    (root / "submitted/eve").mkdir()
-    (root / "submitted/eve" / FOLDER).symlink_to(ada)
-    (root / "submitted/fay").mkdir()
-    (root / "submitted/fay" / FOLDER).symlink_to(root / "solutions" / FOLDER)
-    (hand_in(root, "ian", answered()) / "data").write_text("mine")
-    hand_in(root, "joe", answered(), "tiny-Copy1.ipynb")
-    hand_in(root, "joe", release())
-    new = hand_in(root, "lou", release())
-    run = nbgrader(root, "autograde", FOLDER)
-    times = (new / "tiny.ipynb").stat().st_mtime
-    (new / "tiny.ipynb").write_text(json.dumps(answered()))
-    os.utime(new / "tiny.ipynb", (times - 60, times - 60))
-    second_run = nbgrader(root, "autograde", FOLDER)
-    log = {"log": run.stderr, "again": second_run.stderr, "first": first.stderr}
-    log |= {"status": [each.returncode for each in (first, run, second_run)]}
-    (root / "run.json").write_text(json.dumps(log))
-
-
-def test_no_one_gets_points_through_a_link(linked_class):
-    run = json.loads((linked_class.root / "run.json").read_text())
-    assert run["status"] == [1, 0, 0], run["log"][-3000:]
-    for student in ("eve", "fay", "gil"):
-        assert linked_class.points(student) == NOTHING
-        assert "is a link, which the grader does not follow" in linked_class.reason(student, "double")
-    for student in ("ada", "ian", "joe", "kim", "mia"):
-        assert linked_class.points(student) == FULL, student
-
-
-def test_nbgraders_error_names_the_command_that_grades(linked_class):
-    """Where it finds one, it grades the others as well, and says nothing of this."""
-    run = json.loads((linked_class.root / "run.json").read_text())
-    assert run["first"].count("No notebooks were matched by") >= 1
-    assert run["first"].count("`nbjudge grade` also grades") == 1 and "nbjudge grade" not in run["log"]
+def test_a_courses_own_data_may_be_large(tmp_path):
+    """The limits on what students hand in are not the course's; beside a grade only small files stay."""
+    source, target, graded = (tmp_path / name for name in ("source", "target", "graded"))
+    for folder in (source, target, graded):
+        folder.mkdir()
+    with (source / "data.bin").open("wb") as file:
+        file.truncate(LARGEST_EXTRA_FILE + 1)
+    (source / "picture.png").write_bytes(b"1")
+    assert plain_file_names(source) == ["data.bin", "picture.png"]
+    copy_plain_files(source, target)
+    assert (target / "data.bin").stat().st_size == LARGEST_EXTRA_FILE + 1
+    copy_plain_files(source, graded, largest=LARGEST_EXTRA_FILE)
+    assert [file.name for file in graded.iterdir()] == ["picture.png"]
 
 
 @pytest.mark.parametrize(
-    ("student", "words"),
+    ("sizes", "left_out", "words"),
     [
-        ("mia", "'tiny.ipynb.txt'"),
-        ("ian", "'data' was left out: the assignment has a file or folder of that name"),
-        ("joe", "'tiny.ipynb' is as it was given out, so 'tiny-Copy1.ipynb' was graded"),
-        ("kim", f"handed in as '{FOLDER}/tiny.ipynb'"),
+        ({"a.txt": 1, "z.py": 1}, set(), []),
+        ({"table.pt": LARGEST_EXTRA_FILE + 1, "a.txt": 1}, {"table.pt"}, ["may have 10 MiB"]),
+        ({"given.csv": LARGEST_EXTRA_FILE + 1}, {"given.csv"}, []),
+        (
+            {f"{number}.txt": 1 for number in range(4)} | {"in/tools.py": 1},
+            {"2.txt", "3.txt"},
+            ["'2.txt', '3.txt' were left out: 3 files of 100 MiB together"],
+        ),
+        ({"a.txt": 60, "b.txt": 60, "c.txt": 1}, {"b.txt"}, ["'b.txt' was left out"]),
     ],
+    ids=["few", "large", "large and given", "many", "together large"],
 )
-def test_what_is_unusual_is_said(linked_class, student, words):
-    record = read_graded(linked_class.root / "autograded" / student / FOLDER / "tiny.ipynb").record
-    assert words in record.note
-    assert words in json.loads((linked_class.root / "run.json").read_text())["log"]
+def test_files_that_are_left_out_are_named(tmp_path, monkeypatch, sizes, left_out, words):
+    """Python's files come first, because an answer needs them more often than data."""
+    monkeypatch.setattr(folders, "MOST_EXTRA_FILES", 3)
+    for name, size in sizes.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * size)
+    limit = 100 if "b.txt" in sizes else folders.ALL_EXTRA_FILES
+    files, note = files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ["given.csv"], limit)
+    assert set(files) == set(sizes) - left_out
+    assert bool(note) == bool(words) and all(each in note for each in words)
 
 
-def test_later_submission_with_an_older_time_is_graded(linked_class):
-    """By both commands, and no other is."""
-    assert linked_class.points("lou") == FULL
-    second_log = json.loads((linked_class.root / "run.json").read_text())["again"]
-    assert second_log.count("Skipping existing assignment") == 8
-    folders = CourseFolders(linked_class.root)
-    assert make_plan(folders, FOLDER).todo == {}
-    (linked_class.root / "submitted/lou" / FOLDER / "helper.py").write_text("x = 1")
-    assert make_plan(folders, FOLDER).todo == {"lou": "changed"}
-    (linked_class.root / "submitted/lou" / FOLDER / "helper.py").unlink()
+def test_files_that_are_not_looked_at_are_mentioned(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "MOST_ENTRIES", 1)
+    (tmp_path / "helper.py").touch()
+    assert "first 1 files" in files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ())[1]
+
+
+def kept_secret(submitted: Path, graded: Path) -> str | None:
+    """What is with the grade of the secret by which nbgrader's exchange finds the feedback."""
+    graded.mkdir(exist_ok=True)
+    write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
+    kept = graded / EXCHANGE_SECRET
+    return kept.read_text() if kept.exists() else None
+
+
+def test_a_later_submissions_secret_replaces_the_first(tmp_path):
+    for secret in ("first", "second"):
+        (tmp_path / EXCHANGE_SECRET).write_text(secret)
+        assert kept_secret(tmp_path, tmp_path / "graded") == secret
+        (tmp_path / "graded" / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda file: None,  # it came another way than through the exchange
+        lambda file: file.symlink_to("/etc/hostname"),
+        os.mkfifo,
+        lambda file: file.write_bytes(b"\xff\xfe"),
+        lambda file: file.write_text("x" * 1001),
+    ],
+    ids=["nothing", "a link", "a pipe", "no text", "long"],
+)
+def test_what_else_has_the_secrets_name_is_passed_over(tmp_path, write):
+    write(tmp_path / EXCHANGE_SECRET)
+    assert kept_secret(tmp_path, tmp_path / "graded") is None
+
+
+@pytest.mark.parametrize("notebook", ["tiny.ipynb", "inner/tiny.ipynb"])
+def test_nbgraders_own_files_stay_out(tmp_path, notebook):
+    (tmp_path / "inner").mkdir()
+    for folder in (tmp_path, tmp_path / "inner"):
+        for name in (TIMESTAMP_FILE, EXCHANGE_SECRET, "helper.py"):
+            (folder / name).write_text(name)
+    handed_in = read_handed_in(Folder(tmp_path))
+    assert handed_in.files[TIMESTAMP_FILE] and handed_in.files[EXCHANGE_SECRET]
+    files, _ = files_beside(handed_in, notebook, ())
+    assert not {TIMESTAMP_FILE, EXCHANGE_SECRET} & set(files) and files["helper.py"] == b"helper.py"

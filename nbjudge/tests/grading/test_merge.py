@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+
 import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
-from tiny_course import FULL, JUDGED, after, answered, cell_of, release, settings, source, without
+from old_course import code
+from tiny_course import (
+    FULL,
+    JUDGED,
+    after,
+    answered,
+    cell_of,
+    release,
+    settings,
+    source,
+    without,
+    without_ids,
+    written_question,
+)
 
 from nbjudge.cell_metadata import is_added, is_left_out, recorded_remarks
 from nbjudge.course.assignment_forms import grading_template
@@ -52,33 +67,29 @@ def test_untouched_copy_gives_the_lesson_with_answers():
     assert {name: cell_of(work, name).source for name in FULL} == RIGHT
 
 
-def test_template_holds_no_hidden_region_and_no_solution():
-    text = nbformat.writes(FORM)
-    for secret in ("HIDDEN", "check(", "import check", "okapi", "SOLUTION"):
-        assert secret not in text
+def test_template_holds_nothing_hidden():
+    assert not [
+        word for word in ("HIDDEN", "check(", "import check", "okapi") if word in nbformat.writes(FORM)
+    ]
+    assert "SOLUTION" not in nbformat.writes(FORM)
 
 
-def copied(work, cell_id, *, marked=True):
-    twin = nbformat.from_dict(cell_of(work, cell_id))
-    twin.id = "twin"
+def copied(cell_id, *, marked=True):
+    twin = nbformat.from_dict(cell_of(answered(), cell_id) | {"id": "twin"})
     if not marked:
         twin.metadata = nbformat.from_dict({})
-    return after(work, "end", twin)
+    return after(answered(), "end", twin)
 
 
-def edited(work, cell_id, text):
-    cell_of(work, cell_id).source = text
+def edited(work, cell_id, text, cell_type="code"):
+    cell_of(work, cell_id).update(source=text, cell_type=cell_type)
     return work
 
 
-def moved(work, cell_id):
+def moved(cell_id):
+    work = answered()
     cell = cell_of(work, cell_id)
     return after(without(work, cell_id), "", cell)
-
-
-def backwards(work):
-    work.cells.reverse()
-    return work
 
 
 def restamped(work):
@@ -95,15 +106,15 @@ def restamped(work):
     [
         without(answered(), "test_double"),
         without(answered(), "setup", "test_double", "test_row_sums", "test_biggest", "title"),
-        copied(answered(), "test_double"),
-        copied(answered(), "test_double", marked=False),
-        copied(answered(), "title"),
-        moved(answered(), "test_biggest"),
-        moved(answered(), "setup"),
-        edited(answered(), "title", "# My own title"),
+        copied("test_double"),
+        copied("test_double", marked=False),
+        copied("title"),
+        moved("test_biggest"),
+        moved("setup"),
+        edited(answered(), "title", "# My own title", "markdown"),
         edited(answered(), "test_double", ""),
         restamped(answered()),
-        backwards(answered()),
+        nbformat.from_dict(answered() | {"cells": answered().cells[::-1]}),
         edited(answered(), "test_double", cell_of(release(), "test_double").source + "\n\n"),
     ],
 )
@@ -139,11 +150,7 @@ def test_own_cells_keep_their_place_and_their_order(place):
 
 def old_form(*given: str) -> NotebookNode:
     """The grading template of a course from before cells had ids; `given` cells follow the first answer."""
-    lesson = after(source(), "double", *given)
-    lesson.nbformat_minor = 2
-    for cell in lesson.cells:
-        del cell["id"]
-    return grading_template(lesson, settings(), JUDGED)
+    return grading_template(without_ids(after(source(), "double", *given)), settings(), JUDGED)
 
 
 def old_work(form: NotebookNode) -> NotebookNode:
@@ -207,19 +214,14 @@ def test_repeating_a_given_cell_moves_nothing():
     assert [cell.source for cell in behind.cells][-2:] == ["table.head()", "helper = 1"]
 
 
-def marks(grade_id, **settings):
-    plain = {"grade": False, "locked": False, "solution": False, "schema_version": 3}
-    return {"nbgrader": plain | {"grade_id": grade_id} | settings}
-
-
 GIVEN = "data = [3, 1, 2, 10]"
 
 
 def reloading(copies: int, *, has_marks: bool = False) -> tuple[NotebookNode, NotebookNode]:
     """A course's notebook, and a student's in which the given data are spoiled and then given again."""
-    given = new_code_cell(GIVEN, metadata=marks("data", locked=True) if has_marks else {})
-    answer = new_code_cell("top = None", metadata=marks("top", solution=True))
-    test = new_code_cell("assert top == 10", metadata=marks("test", locked=True, grade=True, points=1))
+    given = code(GIVEN, "data" if has_marks else "", locked=True)
+    answer = code("top = None", "top", solution=True)
+    test = code("assert top == 10", "test", locked=True, grade=True, points=1)
     form = new_notebook(cells=[given, answer, test, new_code_cell("data = None")])
     work = nbformat.from_dict(form)
     work.cells[1].source = "top = max(data)"
@@ -259,15 +261,9 @@ def test_moved_given_cell_takes_no_other_along():
     ]
 
 
-def with_cell_type(work: NotebookNode, cell_id: str, cell_type: str) -> NotebookNode:
-    cell_of(work, cell_id).cell_type = cell_type
-    return work
-
-
 def twice(first: str, second: str) -> NotebookNode:
     work = answered(double=first)
-    twin = nbformat.from_dict(cell_of(work, "double"))
-    twin.id, twin.source = "twin", second
+    twin = nbformat.from_dict(cell_of(work, "double") | {"id": "twin", "source": second})
     return after(work, "double", twin)
 
 
@@ -281,49 +277,36 @@ def doubles(work: NotebookNode) -> bool:
         return False
 
 
-@pytest.mark.parametrize(
-    "work",
-    [
-        twice(STUB["double"], RIGHT["double"]),
-        twice(RIGHT["double"], STUB["double"]),
-        twice("def double(x):\n    return x", RIGHT["double"]),
-        twice("def twice_(x):\n    return 2 * x", "def double(x):\n    return twice_(x)"),
-        twice(RIGHT["double"], "print('a cell that was split in two')"),
-        with_cell_type(answered(), "double", "markdown"),
-        after(
-            answered(double=STUB["double"]), "setup", "def double(x", "\x00", "(" * 10_000, RIGHT["double"]
-        ),
-        edited(answered(double=STUB["double"]), "test_double", RIGHT["double"] + "\nprint(double(1))"),
-        after(without(answered(), "double"), "setup", RIGHT["double"]),
-        after(without(answered(), "double"), "end", RIGHT["double"]),
-        after(answered(double=STUB["double"]), "setup", RIGHT["double"]),
-        after(without(answered(), "double"), "setup", "double = lambda x: 2 * x"),
-    ],
-    ids=[
-        "stub first",
-        "stub last",
-        "second try last",
-        "helper in the first copy",
-        "split, definition first",
-        "turned to markdown",
-        "among cells that are no Python",
-        "in the test cell",
-        "elsewhere, before",
-        "elsewhere, at the end",
-        "elsewhere, beside the stub",
-        "as a lambda",
-    ],
-)
+WRONG, WITHOUT = "def double(x):\n    return x", without(answered(), "double")
+FOUND = {
+    "stub first": twice(STUB["double"], RIGHT["double"]),
+    "stub last": twice(RIGHT["double"], STUB["double"]),
+    "second try last": twice(WRONG, RIGHT["double"]),
+    "helper in the first copy": twice(
+        "def twice_(x):\n    return 2 * x", "def double(x):\n    return twice_(x)"
+    ),
+    "split, definition first": twice(RIGHT["double"], "print('a cell that was split in two')"),
+    "turned to markdown": edited(answered(), "double", RIGHT["double"], "markdown"),
+    "among cells that are no Python": after(
+        answered(double=STUB["double"]), "setup", "def double(x", "\x00", "(" * 10_000, RIGHT["double"]
+    ),
+    "in the test cell": edited(
+        answered(double=STUB["double"]), "test_double", RIGHT["double"] + "\nprint(double(1))"
+    ),
+    "elsewhere, before": after(copy.deepcopy(WITHOUT), "setup", RIGHT["double"]),
+    "elsewhere, at the end": after(copy.deepcopy(WITHOUT), "end", RIGHT["double"]),
+    "elsewhere, beside the stub": after(answered(double=STUB["double"]), "setup", RIGHT["double"]),
+    "as a lambda": after(copy.deepcopy(WITHOUT), "setup", "double = lambda x: 2 * x"),
+}
+
+
+@pytest.mark.parametrize("work", FOUND.values(), ids=FOUND)
 def test_an_answer_is_found_wherever_it_was_written(work):
     assert doubles(work)
 
 
 def test_of_two_written_copies_the_last_counts():
-    assert not doubles(twice(RIGHT["double"], "def double(x):\n    return x"))
-
-
-def prose_cell(text):
-    return new_markdown_cell(text, id="why", metadata=marks("why", solution=True, grade=True, points=2))
+    assert not doubles(twice(RIGHT["double"], WRONG))
 
 
 @pytest.mark.parametrize(
@@ -336,7 +319,7 @@ def prose_cell(text):
     ],
 )
 def test_split_written_answer_is_put_together(parts, whole):
-    lesson = new_notebook(cells=[prose_cell("Why?")])
+    lesson = new_notebook(cells=[written_question()])
     cells = [SubmittedCell("markdown", part, grade_id="why") for part in parts]
     assert [cell.source for cell in merge_submission(lesson, cells).cells] == [whole]
 
@@ -352,8 +335,8 @@ def test_split_written_answer_is_put_together(parts, whole):
     ],
 )
 def test_prose_below_an_untouched_cell_is_the_answer(before, behind, answer):
-    """It was 0 points without anybody being asked, because the cell itself was as given out."""
-    lesson = new_notebook(cells=[prose_cell("Why?"), new_code_cell("given = 1")])
+    """The cell itself is as it was given out, and would be 0 points without a person who looks at it."""
+    lesson = new_notebook(cells=[written_question(), new_code_cell("given = 1")])
     given = SubmittedCell("code", "given = 1")
     own = [SubmittedCell("code" if "+" in text else "markdown", text) for text in (*before, *behind)]
     own[0] = SubmittedCell("markdown", before[0], grade_id="why")

@@ -63,7 +63,8 @@ def plain(outputs: list[dict]) -> list[str]:
 
 @many
 @given(st.lists(st.tuples(kinds, contents | displays), max_size=8))
-def test_whatever_is_sent_the_outputs_are_a_notebooks_and_hold_texts_and_pictures_only(messages):
+def test_outputs_are_a_notebooks_texts_and_pictures(messages):
+    """Whatever is sent."""
     shown_outputs = [nbformat.from_dict(output) for output in shown(*messages)]
     cell = nbformat.v4.new_code_cell(outputs=shown_outputs)
     nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
@@ -82,34 +83,36 @@ def test_what_was_printed_in_one_go_is_one_output():
     ]  # fmt: skip
 
 
-def test_a_display_is_updated_in_its_own_cell_only():
-    first = display("1 %", display_id="bar")
-    update = display("100 %", "update_display_data", display_id="bar")
-    assert plain(shown(first, update)) == ["100 %"]
-    assert plain(shown(update)) == []
+A, B = stream("a"), stream("b")
+FIRST, UPDATE = display("1 %", display_id="bar"), display("100 %", "update_display_data", display_id="bar")
+CLEAR, CLEAR_LATER = ("clear_output", {}), ("clear_output", {"wait": True})
+BEGIN = ("comm_open", {"comm_id": "w", "data": {"state": {"_model_name": "OutputModel", "msg_id": ""}}})
+ENTER, LEAVE = (
+    ("comm_msg", {"comm_id": "w", "data": {"method": "update", "state": {"msg_id": now}}})
+    for now in ("m", "")
+)
 
 
-def test_a_result_cannot_be_updated():
-    result = display("2", "execute_result", display_id="points")
-    assert plain(shown(result, display("5", "update_display_data", display_id="points"))) == ["2"]
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([FIRST, UPDATE], ["100 %"]),  # in its own cell only
+        ([UPDATE], []),
+        ([display("1 %", "execute_result", display_id="bar"), UPDATE], ["1 %"]),  # a result stays
+        ([A, CLEAR, B], ["b"]),
+        ([A, CLEAR_LATER], ["a"]),
+        ([A, CLEAR_LATER, B], ["b"]),
+        # What is shown in an output widget is the widget's.
+        ([BEGIN, A, ENTER, stream("b", "stderr"), LEAVE, stream("c")], ["ac"]),
+    ],
+    ids=["update", "elsewhere", "result", "clear", "clear with the next", "cleared", "widget"],
+)
+def test_displays_are_updated_and_outputs_cleared(messages, expected):
+    assert plain(shown(*messages)) == expected
 
 
-def test_output_is_cleared_at_once_or_with_the_next():
-    assert plain(shown(stream("a"), ("clear_output", {}), stream("b"))) == ["b"]
-    assert plain(shown(stream("a"), ("clear_output", {"wait": True}))) == ["a"]
-    assert plain(shown(stream("a"), ("clear_output", {"wait": True}), stream("b"))) == ["b"]
-
-
-def test_what_is_shown_in_an_output_widget_is_the_widgets():
-    begin = ("comm_open", {"comm_id": "w", "data": {"state": {"_model_name": "OutputModel", "msg_id": ""}}})
-    enter, leave = (
-        ("comm_msg", {"comm_id": "w", "data": {"method": "update", "state": {"msg_id": now}}})
-        for now in ("m", "")
-    )
-    assert plain(shown(begin, stream("a"), enter, stream("b", "stderr"), leave, stream("c"))) == ["ac"]
-
-
-def test_beyond_the_capacity_nothing_is_kept_and_what_comes_is_counted():
+def test_beyond_the_capacity_nothing_is_kept():
+    """What comes is counted."""
     cell = CellOutputs(limit=10)
     assert cell.fits(6) and not cell.was_cut
     assert not cell.fits(5) and cell.was_cut
@@ -117,25 +120,20 @@ def test_beyond_the_capacity_nothing_is_kept_and_what_comes_is_counted():
     assert (cell.shown, cell.beyond) == (6, 6)
 
 
-def test_outputs_are_counted_too_and_one_too_many_stops_no_one():
+def test_one_output_too_many_stops_no_one():
+    """Outputs that show nothing take up capacity as well; what is printed in one go is one output."""
     cell = CellOutputs(limit=16 * CAPACITY)
     for _ in range(3 * MOST_OUTPUTS):
         assert cell.fits(50)
         cell.take(*display("x"))
     assert plain(cell.as_list()) == ["x"] * MOST_OUTPUTS
     assert cell.was_cut and not cell.beyond
-
-
-def test_outputs_that_show_nothing_take_up_capacity_as_well():
     assert len(shown(*[display("")] * MOST_OUTPUTS, capacity=100 * OUTPUT)) < 100
-
-
-def test_however_often_something_is_printed_in_one_go_it_is_one_output():
     (output,) = shown(*[stream("x")] * (5 * MOST_OUTPUTS))
     assert output["text"] == "x" * 5 * MOST_OUTPUTS
 
 
-def test_what_is_shown_in_many_places_at_once_counts_as_often():
+def test_an_update_of_many_places_counts_as_often():
     many_times = [display("x", display_id="d")] * 100
     update = display("y" * 5_000, "update_display_data", display_id="d")
     assert plain(shown(*many_times, update, capacity=CAPACITY)) == ["y" * 5_000] * 100
@@ -180,7 +178,7 @@ def picture(kind: str, width: int, height: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg"])
-def test_a_picture_is_shown_that_is_one_and_is_not_huge(kind):
+def test_a_picture_that_is_not_huge_is_shown(kind):
     drawn = picture(kind, 640, 480)
     (output,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
     assert output["data"] == {f"image/{kind}": drawn}
@@ -188,7 +186,7 @@ def test_a_picture_is_shown_that_is_one_and_is_not_huge(kind):
         assert not is_modest(broken)
 
 
-def test_a_picture_that_claims_billions_of_points_is_not_shown():
+def test_a_picture_of_billions_of_points_is_not_shown():
     png = base64.b64decode(picture("png", 640, 480))
     for width, height in ((60_000, 60_000), (2**31 - 1, 1), (1, 2**31 - 1), (0, 10), (20_000, 20_000)):
         claimed = png[:16] + struct.pack(">II", width, height) + png[24:]

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from nbjudge.cell_metadata import Origin, mark_checked, mark_origin
-from nbjudge.grading.regrades import LONGEST_PARSED, answers_of
+from nbjudge.course.folders import CourseFolders
+from nbjudge.errors import CourseError
+from nbjudge.grading.regrades import (
+    LONGEST_PARSED,
+    Decision,
+    answers_of,
+    decision_for,
+    read_decisions,
+    write_decisions,
+)
+from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 
 TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
 CALLING = "def f(x):\n    return helper(x)"
+LONG = "x = 1\n" * LONGEST_PARSED
 
 
 def cell(source, origin=Origin.STUDENT, judged=""):
@@ -49,63 +63,67 @@ def test_what_makes_no_difference_to_an_answer(one, other):
     assert one == other
 
 
+BASE = {"earlier": TWICE, "files": {"more.py": b"1"}}
+CHAIN = "def other(x):\n    return helper(x)"
+CHANGES = [
+    {"to": f"{CALLING} * 1"},
+    {"earlier": ONCE},
+    {"earlier": f"def first(x):\n    return 1\n{ONCE}"},
+    {"earlier": "def first(x):\n    return 1\n@first\ndef other():\n    pass"},
+    {"earlier": "def other(x=print(1)):\n    pass"},
+    {"earlier": "class Other(print(1)):\n    pass"},
+    {"earlier": "class Other(metaclass=M):\n    pass"},
+    {"earlier": "class Other:\n    print(1)"},
+    {"earlier": "import torch\ntorch.sum = None"},
+    {"earlier": "import math"},
+    {"earlier": "x = 3"},
+    {"earlier": "%run mine.py"},
+    {"earlier": "def helper(x:"},
+    {"files": {"more.py": b"2"}},
+    {"files": {"other.py": b"1"}},
+]
+
+
+def reached(expression, earlier=TWICE, changed=ONCE):
+    """Two answers that reach one and another earlier text by this expression."""
+    to = f"def f(x):\n    return {expression}"
+    return answer(earlier=earlier, to=to), answer(earlier=changed, to=to)
+
+
+def through_the_course(earlier):
+    """An answer that calls a function of the course's, which calls an earlier answer."""
+    given = cell("def given(x):\n    return helper(x)", Origin.COURSE)
+    return answers_of([given, *notebook(earlier, to="def f(x):\n    return given(x)")], {})["f"]
+
+
+def in_order(*cells):
+    return answers_of([*cells, *notebook("")], {})["f"]
+
+
 @pytest.mark.parametrize(
-    "other",
+    ("one", "other"),
     [
-        {"to": f"{CALLING} * 1"},
-        {"earlier": ONCE},
-        {"earlier": f"def first(x):\n    return 1\n{ONCE}"},
-        {"earlier": "def first(x):\n    return 1\n@first\ndef other():\n    pass"},
-        {"earlier": "def other(x=print(1)):\n    pass"},
-        {"earlier": "class Other(print(1)):\n    pass"},
-        {"earlier": "class Other(metaclass=M):\n    pass"},
-        {"earlier": "class Other:\n    print(1)"},
-        {"earlier": "import torch\ntorch.sum = None"},
-        {"earlier": "import math"},
-        {"earlier": "x = 3"},
-        {"earlier": "%run mine.py"},
-        {"earlier": "def helper(x:"},
-        {"files": {"more.py": b"2"}},
-        {"files": {"other.py": b"1"}},
+        *((answer(**BASE), answer(**BASE | change)) for change in CHANGES),
+        # A helper counts however the answer reaches it, as long as it writes its name.
+        reached("__main__.helper(x)"),
+        reached("getattr(m, 'helper')(x)"),
+        reached("'{0.__globals__[helper]}'.format(m)"),
+        # A definition counts through those that lead to it, in whatever order they are written.
+        reached("other(x)", f"{CHAIN}\n{TWICE}", f"{CHAIN}\n{ONCE}"),
+        reached("other(x)", f"{TWICE}\n{CHAIN}", f"{ONCE}\n{CHAIN}"),
+        (through_the_course(TWICE), through_the_course(ONCE)),
+        # The same statement before and after a cell of the course's makes two answers.
+        (
+            in_order(cell("a = 1", Origin.COURSE), cell("a = 2")),
+            in_order(cell("a = 2"), cell("a = 1", Origin.COURSE)),
+        ),
+        # Text too long for Python's parser is compared as it is.
+        (answer(earlier=LONG), answer(earlier=f"{LONG}# other")),
     ],
 )
-def test_what_makes_it_another_answer(other):
+def test_what_makes_it_another_answer(one, other):
     """Code that an answer names, earlier code that does anything, and files are part of it."""
-    assert answer(**{"earlier": TWICE, "files": {"more.py": b"1"}} | other) != answer(
-        earlier=TWICE, files={"more.py": b"1"}
-    )
-
-
-def test_a_name_in_a_text_leads_to_its_code():
-    """A helper counts however the answer reaches it, as long as it writes its name."""
-    for reached in ("__main__.helper(x)", "getattr(m, 'helper')(x)", "'{0.__globals__[helper]}'.format(m)"):
-        to = f"def f(x):\n    return {reached}"
-        assert answer(earlier=TWICE, to=to) != answer(earlier=ONCE, to=to)
-
-
-def test_helpers_of_helpers_are_part_of_an_answer():
-    """A definition counts through those that lead to it, in whatever order they are written."""
-    chain = "def other(x):\n    return helper(x)"
-    to = "def f(x):\n    return other(x)"
-    for text in (f"{chain}\n{TWICE}", f"{TWICE}\n{chain}"):
-        assert answer(earlier=text, to=to) != answer(earlier=text.replace("2", "3"), to=to)
-
-
-def test_the_courses_own_cells_lead_to_a_students_code():
-    """A function of the course's that calls an earlier answer makes that a part of the next one."""
-
-    def with_helper(text):
-        cells = notebook(text, to="def f(x):\n    return given(x)")
-        return answers_of([cell("def given(x):\n    return helper(x)", Origin.COURSE), *cells], {})["f"]
-
-    assert with_helper(TWICE) != with_helper(ONCE)
-
-
-def test_the_place_of_code_is_part_of_an_answer():
-    """The same statement before and after a cell of the course's makes two answers."""
-    given, own = cell("a = 1", Origin.COURSE), cell("a = 2")
-    rest = notebook("")
-    assert answers_of([given, own, *rest], {})["f"] != answers_of([own, given, *rest], {})["f"]
+    assert one != other
 
 
 def calls(function):
@@ -162,8 +180,50 @@ def test_merging_grows_as_the_number_of_cells_does(kind, text):
     assert work(200) < 2.2 * work(100)
 
 
-def test_code_too_long_for_pythons_parser_counts():
-    """Its text is compared as it is, and no parser sees it."""
-    long = "x = 1\n" * LONGEST_PARSED
-    assert calls(lambda: answer(earlier=long)) < 10_000
-    assert answer(earlier=long) != answer(earlier=f"{long}# other")
+def test_no_parser_sees_very_long_code():
+    assert calls(lambda: answer(earlier=LONG)) < 10_000
+
+
+# ---- decisions of an instructor's ----------------------------------------------------------------
+
+DECISION = Decision(
+    "double", "2:0a", "ada", 1.5, "rounding", "2026-11-26", {"group 0": True, "group 1": False}
+)
+
+
+def verdict(*agrees: bool) -> Verdict:
+    groups = (GroupVerdict(f"group {number}", 1, each) for number, each in enumerate(agrees))
+    return Verdict("double", 0, tuple(groups))
+
+
+@pytest.mark.parametrize(
+    ("student", "answer", "outcome", "holds"),
+    [
+        ("bob", "2:0a", verdict(True, False), True),
+        ("bob", "2:0a", verdict(True, False, True), True),  # a group that is new since
+        ("bob", "2:0a", verdict(True, True), False),
+        ("bob", "2:0a", verdict(False, False), False),
+        ("bob", "another", verdict(True, False), False),
+        ("ada", "2:0a", verdict(False, False), True),  # for its own student it holds whatever the verdict is
+        # Two pieces of work that could not be run are not one answer.
+        ("bob", "", verdict(True, False), False),
+        ("ada", "", verdict(True, False), True),
+    ],
+)
+def test_a_decision_is_for_equal_answers_and_verdicts(student, answer, outcome, holds):
+    decided = replace(DECISION, answer=answer and DECISION.answer)
+    assert (decision_for([decided], answer, student, outcome) is decided) == holds
+
+
+def test_decisions_stay_where_the_disk_is_full(tmp_path, monkeypatch):
+    folders = CourseFolders(tmp_path)
+    write_decisions(folders, "ps1", [DECISION])
+
+    def full_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(CourseError, match="No space left on device.*nothing was changed"):
+        write_decisions(folders, "ps1", [DECISION, DECISION])
+    assert read_decisions(folders, "ps1") == [DECISION]
+    assert [file.name for file in (tmp_path / "regrades").iterdir()] == ["ps1.json"]

@@ -1,17 +1,41 @@
-"""A student's prose, read by what the formgrader reads markdown with, is text, emphasis and web links."""
+"""Text of a submission is plain: names, messages, prose with its formulas, and the pictures in it."""
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import logging
 import re
+import traceback
+from pathlib import Path
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from nbconvert.filters.markdown_mistune import markdown2html_mistune
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath, markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
+from nbformat import NotebookNode, v4
+from tiny_course import written_question
 
-from nbjudge.plain_text import as_html
+from nbjudge.cell_metadata import recorded_remarks
+from nbjudge.errors import CourseError
+from nbjudge.feedback import prose
+from nbjudge.plain_text import (
+    LONGEST_NAME,
+    as_html,
+    keep_plain,
+    plain_line,
+    plain_lines,
+    shown_name,
+    words_of_failure,
+)
+from nbjudge.submission import pictures
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import read_handed_in
 from nbjudge.submission.merge import (
     COMMANDS,
     DEEPEST,
@@ -21,9 +45,12 @@ from nbjudge.submission.merge import (
     MOST_BACKWARDS,
     MOST_OPENINGS,
     MOST_PROSE,
+    merge_submission,
     neutralize_markup,
     shortened_prose,
 )
+from nbjudge.submission.pictures import Picture
+from nbjudge.submission.read_submission import read_submission
 
 ELEMENT_NAMES = """
 p a em strong del code pre div span ol ul li blockquote hr br table thead tbody tr th td dl dt dd input
@@ -118,10 +145,26 @@ def test_long_prose_is_shown_as_it_is():
     assert sum(len(page) for page in pages if shown(page).em) <= MOST_PROSE
 
 
-def test_a_fence_in_long_prose_does_not_end_it():
-    text = "~" * 10 + "\n<b>\n" + "x" * LONGEST_PROSE
-    (page,) = neutralize_prose([text])
-    assert [each.name for each in shown(page).find_all(True)] == ["pre", "code"]
+def nested(depth):
+    return "$" + "x^{" * depth + "}" * depth + "$"
+
+
+OPENINGS = (r"\begin{aligned}", "\\\\[", "\\\\(", r"\left(")
+
+
+@pytest.mark.parametrize(
+    ("honest", "slow"),
+    [
+        *((opening * MOST_OPENINGS, opening * (MOST_OPENINGS + 1)) for opening in OPENINGS),
+        (nested(DEEPEST), nested(DEEPEST + 1)),
+        ("*x*", "~" * 10 + "\n<b>\n" + "x" * LONGEST_PROSE),  # a fence does not end it
+    ],
+    ids=[*OPENINGS, "nested", "fence"],
+)
+def test_prose_that_takes_long_to_read_is_not_read(honest, slow):
+    left, shortened = neutralize_prose([honest, slow])
+    assert left == honest and not shown(left).pre
+    assert [each.name for each in shown(shortened).find_all(True)] == ["pre", "code"]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
@@ -178,24 +221,10 @@ def test_no_reader_takes_another_command_for_one(formula):
     assert set(COMMAND.findall(safe)) <= COMMANDS
 
 
-@pytest.mark.parametrize("opening", [r"\begin{aligned}", "\\\\[", "\\\\(", r"\left("])
-def test_many_openings_without_an_end_are_not_read(opening):
-    honest, slow = neutralize_prose([opening * MOST_OPENINGS, opening * (MOST_OPENINGS + 1)])
-    assert honest == opening * MOST_OPENINGS
-    assert [each.name for each in shown(slow).find_all(True)] == ["pre", "code"]
-
-
 def test_an_environment_that_no_formula_has_is_none():
     """nbconvert looks from each beginning to the end of the text, and there is none left."""
     (text,) = neutralize_prose([r"\begin{a}" * 2_000])
     assert r"\begin" not in text
-
-
-def test_a_formula_that_is_nested_too_deep_is_not_read():
-    honest, deep = neutralize_prose(
-        ["$" + "x^{" * depth + "}" * depth + "$" for depth in (DEEPEST, DEEPEST + 1)]
-    )
-    assert shown(honest).p and not shown(deep).p
 
 
 def test_long_runs_of_blanks_are_cut():
@@ -203,3 +232,168 @@ def test_long_runs_of_blanks_are_cut():
     assert neutralize_markup("a" + " \t" * 10_000 + "b") == "a" + " \t" * 50 + "b"
     table = f"| a |{' ' * 60}b |"
     assert neutralize_markup(table) == table
+
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202egnp \u2066x\u2028y \ud800 \x00\r\b"
+
+
+def test_a_name_is_shown_as_one_short_line():
+    assert shown_name("tiny (1).ipynb") == "'tiny (1).ipynb'"
+    assert shown_name("Zoë's 学生.ipynb") == '"Zoë\'s 学生.ipynb"'
+    name = shown_name(f"{HOSTILE * 20}\n.ipynb")
+    assert name.isprintable() and name.endswith(".ipynb'") and len(name) < 10 * LONGEST_NAME
+
+
+@pytest.mark.parametrize("make", [plain_line, plain_lines, as_html])
+def test_no_control_character_is_left(make):
+    result = make(f"before {HOSTILE} after")
+    assert result.isprintable() and "before" in result and "after" in result
+    result.encode()
+
+
+def test_lines_are_kept_or_joined_and_have_an_end():
+    assert plain_lines("a\r\nb\n\tc") == "a\nb\n\tc"
+    assert plain_line("a\r\nb\n\tc") == "a b c"
+    assert len(plain_line("x" * 10**6)) < 1000
+
+
+def test_html_of_a_text_is_no_markup_and_no_formula():
+    html = as_html("<b>&lt; $x$ \\(y\\)\n\n*z*")
+    assert "<b>" not in html and "&amp;lt;" in html and "\n" not in html
+    assert "$x$" not in html and "\\(" not in html
+
+
+def test_a_log_that_is_kept_plain_shows_text_only():
+    """An error of ours is its sentence, without a traceback."""
+    stream, log = io.StringIO(), logging.Logger("nbgrader")
+    log.addHandler(logging.StreamHandler(stream))
+    keep_plain(log)
+    keep_plain(log)
+    assert len(log.filters) == 1
+    log.warning("%s: no 100%% of it", HOSTILE)
+    for error in (ValueError(HOSTILE), CourseError("Fix the course."), ValueError("something")):
+        try:
+            raise error
+        except Exception:
+            log.error(traceback.format_exc())
+    output = stream.getvalue()
+    assert output.replace("\n", "").isprintable()
+    assert "no 100% of it" in output and output.count("Traceback") == 2
+    assert "\nFix the course.\nTraceback" in output and output.endswith("ValueError: something\n\n")
+    assert words_of_failure("Traceback\n  x\nValueError: something") == "ValueError: something"
+
+
+def test_stacked_marks_are_left_out():
+    stacked = "e" + "\u0301\u0316\u20dd" * 30 + "!"
+    assert plain_lines(stacked) == "e\u0301\u0316!"
+    assert shown_name(stacked) == repr("e\u0301\u0316!")
+    vietnamese = "Nguye\u0302\u0303n"  # two marks on one letter
+    assert plain_lines(vietnamese) == vietnamese
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+TEXT = base64.b64encode(PNG).decode()
+BIG = base64.b64encode(PNG + bytes(2000)).decode()
+SHOWN = f"data:image/png;base64,{TEXT}"
+SVG = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'><script>x()</script>" + b" " * 99).decode()
+
+
+def answer(text: str, attachments: object = None) -> NotebookNode:
+    cell = written_question() | {"source": f"Because.\n\n{text} It follows."}
+    return nbformat.from_dict(cell if attachments is None else cell | {"attachments": attachments})
+
+
+def merged(folder: Path, *cells: NotebookNode) -> NotebookNode:
+    """The notebook that is graded of one with these cells; a picture is beside it."""
+    form = v4.new_notebook(cells=[written_question()])
+    (folder / "p.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}))
+    (folder / "by hand").mkdir(exist_ok=True)
+    (folder / "by hand/d.PNG").write_bytes(PNG)
+    handed_in = read_handed_in(Folder(folder), ["p.ipynb"])
+    submission = read_submission(handed_in, "p.ipynb", {"why": form.cells[0]})
+    assert submission.reason == ""
+    return merge_submission(form, submission.cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "attachments"),
+    [
+        ("![the steps](attachment:a.png)", {"a.png": {"image/png": TEXT}}),
+        ("![](attachment:my%20steps.png 'title')", {"my steps.png": {"image/png": [TEXT[:9], TEXT[9:]]}}),
+        ('<img width="9" src="attachment:a.png"/>', {"a.png": {"image/jpeg": TEXT}}),
+        ("see ![steps <b>](attachment:a) and", {"a": {"image/png": TEXT}, "b": {"image/png": 3}, "c": None}),
+        (f"![image.png]({SHOWN})", None),
+        (f"<IMG src='{SHOWN}'>", "nothing"),
+        ("![](by%20hand/d.PNG)", {}),
+    ],
+    ids=["attachment", "encoded", "element", "in a sentence", "data", "data in an element", "file"],
+)
+def test_a_picture_in_an_answer_is_shown(tmp_path, text, attachments):
+    """In the page that nbgrader's formgrader makes, too, and the sentences around it stay."""
+    notebook = merged(tmp_path, answer(text, attachments))
+    nbformat.validate(notebook)
+    assert recorded_remarks(notebook) == [] and len(notebook.cells[0].source) < 200
+    page = BeautifulSoup(HTMLExporter().from_notebook_node(notebook)[0], "html.parser").body
+    html = prose.as_html(notebook.cells[0].source, notebook.cells[0].attachments)
+    for each in (page, BeautifulSoup(html, "html.parser")):
+        assert [picture["src"] for picture in each.find_all("img")] == [SHOWN]
+        assert "Because." in each.get_text() and "It follows." in each.get_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "attachments", "remark"),
+    [
+        ("![](attachment:a.svg)", {"a.svg": {"image/svg+xml": SVG}}, "'a.svg' (it is no PNG"),
+        ("![](attachment:a.png)", {"a.png": {"image/png": SVG}}, "'a.png' (it is no PNG"),
+        ("![](attachment:big)", {"big": {"image/png": BIG}}, "'big' (it has more than"),
+        ("![](attachment:a.png)", {}, "'a.png' (no such picture"),
+        (f"![](data:image/svg+xml;base64,{SVG})", {}, "data in the text (it is no PNG"),
+        ("![](/etc/passwd) ![](../p.ipynb)", {}, "(no such picture"),
+        ("![](https://example.com/a.png)", {}, None),
+        (f"![][1]\n\n[1]: <data:image/png;base64,{'A' * 3_000_000}>", {}, None),
+    ],
+    ids=["svg", "another type", "large", "missing", "svg data", "elsewhere", "web", "long data"],
+)
+def test_a_picture_that_is_not_shown_is_named(tmp_path, monkeypatch, text, attachments, remark):
+    monkeypatch.setattr(pictures, "LARGEST_PICTURE", 1000)
+    notebook = merged(tmp_path, answer(text, attachments))
+    assert [remark in each for each in recorded_remarks(notebook)] == ([True] if remark else [])
+    source = notebook.cells[0].source
+    assert source.startswith("Because.") and source.endswith("It follows.") and len(source) < 300
+    assert "attachments" not in notebook.cells[0]
+
+
+def test_pictures_of_one_name_in_two_cells_stay_apart(tmp_path):
+    contents = [base64.b64encode(PNG + end).decode() for end in (b"1", b"2")]
+    cells = [answer("![](attachment:image.png)", {"image.png": {"image/png": each}}) for each in contents]
+    notebook = merged(tmp_path, *cells)
+    html = prose.as_html(notebook.cells[0].source, notebook.cells[0].attachments)
+    assert [html.count(each) for each in contents] == [1, 1]
+
+
+def test_all_pictures_together_have_a_limit(tmp_path, monkeypatch):
+    """A file that is shown in thousands of cells would make a notebook of gigabytes."""
+    monkeypatch.setattr(pictures, "ALL_PICTURES", 2 * len(PNG))
+    own = [v4.new_markdown_cell("![](<by%20hand/d.PNG>)") for _ in range(3)]
+    notebook = merged(tmp_path, answer("No."), *own)
+    assert sum("attachments" in cell for cell in notebook.cells) == 2
+    assert len(recorded_remarks(notebook)) == 1
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, "![x](attachment:a)", "<img src=attachment:a>"]), max_size=20).map(
+        "".join
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_beside_its_picture_prose_is_no_more_than_text(text):
+    picture = Picture(PNG)
+    renderer = IPythonRenderer(attachments={picture.name: picture.as_attachment()}, exclude_anchor_links=True)
+    source = neutralize_markup(text, {"attachment:a": picture})
+    page = BeautifulSoup(MarkdownWithMath(renderer=renderer).render(source), "html.parser")
+    for each in page.find_all("img"):
+        assert each["src"] == SHOWN and each.attrs.keys() <= {"src", "alt"}
+        each.decompose()
+    assert what_is_more_than_text(page) == []

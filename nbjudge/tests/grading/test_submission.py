@@ -1,17 +1,29 @@
-"""Whatever state the file is in, what a student wrote is read, or one sentence says why not."""
+"""Whatever state a submission is in, what a student wrote is read, or one sentence says why not."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from nbformat import NotebookNode, v4
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, read_work, release
 
+from nbjudge.course.assignment_forms import answer_cells
+from nbjudge.grading.job import KEY_FILE, submission_seed
 from nbjudge.submission import read_submission as reading
-from nbjudge.submission.files import LARGEST_NOTEBOOK
-from nbjudge.submission.read_submission import MOST_CELLS, MOST_FOR_A_NOTE, MOST_PARSED, Submission
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import LARGEST_NOTEBOOK, read_handed_in
+from nbjudge.submission.read_submission import (
+    MOST_CELLS,
+    MOST_FOR_A_NOTE,
+    MOST_PARSED,
+    Submission,
+    contents_of,
+    read_submission,
+)
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 PLAIN = json.dumps(answered(), ensure_ascii=False, indent=1)
@@ -87,9 +99,11 @@ def test_notebooks_of_every_age_are_read(tmp_path, name):
     assert submission.reason == "" and submission.cells
 
 
-OTHER = json.dumps(
-    {"cells": [{"cell_type": "code", "source": "def softmax(x): ..."}], "nbformat": 4}
-).encode()
+def new_notebook(source: str) -> bytes:
+    return json.dumps({"cells": [{"cell_type": "code", "source": source}], "nbformat": 4}).encode()
+
+
+OTHER = new_notebook("def softmax(x): ...")
 REFUSED = [
     (b"", "is empty"),
     (b"\xef\xbb\xbf \n", "is empty"),
@@ -154,11 +168,8 @@ def test_copy_with_most_of_the_lesson_counts(tmp_path):
     (tmp_path / "draft.ipynb").write_text(json.dumps(draft))
     (tmp_path / "other.ipynb").write_text('{"cells": [], "nbformat": 4}')
     assert sources(read(tmp_path, PLAIN.encode(), "tiny-Copy1.ipynb")) == WRITTEN
-
-
-def test_definitions_alone_make_a_notebook_the_lessons(tmp_path):
-    cells = [{"cell_type": "code", "source": "def double(x):\n    return 2 * x"}]
-    assert read(tmp_path, json.dumps({"cells": cells, "nbformat": 4}).encode()).reason == ""
+    (tmp_path / "alone").mkdir()  # definitions make a notebook the lesson's
+    assert read(tmp_path / "alone", new_notebook("def double(x):\n    return 2 * x")).reason == ""
 
 
 @pytest.mark.parametrize(
@@ -189,3 +200,104 @@ def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answe
     submission = read(tmp_path, PLAIN.encode() if has_answers else json.dumps(release()).encode())
     assert sources(submission) == WRITTEN
     assert len(parsed) == expected
+
+
+CANVAS = "lovelaceada_1815_1843_"
+
+
+def notebook(name: str, answer: str = "def q1():\n    return 0") -> NotebookNode:
+    """One of an assignment's notebooks, all of which have the same cell ids because they were copied."""
+    marks = {"grade_id": "q1", "solution": True, "grade": False, "locked": False, "schema_version": 3}
+    cells = [v4.new_markdown_cell(f"# The exercise {name}", id="title"), v4.new_code_cell(answer, id="q1")]
+    cells[1].metadata["nbgrader"] = marks
+    return v4.new_notebook(cells=cells)
+
+
+NAMES_OF_FILES = [
+    {"Copy of p1.ipynb": "p1", "Copy of p2.ipynb": "p2"},
+    {"Copy of p2.ipynb": "p2"},
+    {f"{CANVAS}p1.ipynb": "p1", f"{CANVAS}p2-1.ipynb": "p2"},
+    {"p1 (1).ipynb": "p1", "p2-Copy1.ipynb": "p2"},
+    {"p10 (1).ipynb": "p10", "p1 (1).ipynb": "p1"},
+    {"Copy of p10.ipynb": "p10"},
+    {"ada_p1_extra-2.ipynb": "p1 extra", "ada_p1-2.ipynb": "p1"},
+    {"Copyofp2.ipynb": "p2", "Untitled.ipynb": "p1"},
+    {"p1.ipynb": "p1", "Untitled.ipynb": "p2"},
+    {"inner/p2.ipynb": "p2", "p1 and p2.ipynb": "p1"},
+]
+
+
+@pytest.mark.parametrize(
+    ("files", "names", "title"),
+    [
+        *((files, sorted({"p1", "p2", *files.values()}), "") for files in NAMES_OF_FILES),
+        # One that may be either is the missing one; where two are missing it is neither, because a wrong
+        # guess is a 0 for work that is right.
+        ({"work.ipynb": ""}, ["p1", "p2"], "of another title"),
+        ({"p1.ipynb": "p1", "work.ipynb": "p2"}, ["p1", "p2"], "of another title"),
+        ({"p2 and more.ipynb": "p1"}, ["p1"], ""),  # with only one notebook any name will do
+    ],
+)
+def test_a_file_is_graded_as_the_notebook_it_names(tmp_path, files, names, title):
+    """The name is found anywhere between word borders; where there is none, the content decides."""
+    for file, name in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(json.dumps(notebook(title or name, "def q1():\n    return 1")))
+    forms = {f"{name}.ipynb": notebook(name) for name in names}
+    contents = {name: contents_of(form) for name, form in forms.items()}
+    handed_in = read_handed_in(Folder(tmp_path), forms)
+    for name, form in forms.items():
+        found = read_submission(handed_in, name, answer_cells(form), contents).path
+        assert found == next((file for file in files if f"{files[file]}.ipynb" == name), "")
+
+
+FILES = {"helper.py": b"two = 2", "data/table.csv": b"1,2"}
+
+
+@pytest.fixture
+def seed(tmp_path):
+    def seed(student="ada", notebook=None, files=FILES) -> int:
+        return submission_seed(tmp_path, student, notebook or answered(), files)
+
+    return seed
+
+
+def with_sources(*sources: str):
+    work = answered()
+    work.cells = work.cells[: len(sources)]
+    for cell, source in zip(work.cells, sources, strict=True):
+        cell.source = source
+    return work
+
+
+def test_any_other_submission_has_another_seed(seed, tmp_path):
+    """Also where bytes move over the border between two parts, and for another course's key."""
+    assert seed() == seed() == seed(files=dict(reversed(FILES.items())))
+    others = [
+        {"student": "ben"},
+        {"student": "ada\udcff"},
+        {"notebook": answered(double="def double(x): return x")},
+        {"notebook": with_sources("ab", "c")},
+        {"notebook": with_sources("a", "bc")},
+        {"notebook": with_sources("a", ""), "files": {}},
+        {"notebook": with_sources("a", ""), "files": {"": b""}},
+        {"notebook": with_sources("a", ""), "files": {}, "student": "adac"},
+        {"files": {}},
+        {"files": FILES | {"helper.py": b"two = 3"}},
+        {"files": FILES | {"empty": b""}},
+        {"files": {"help": b"er.pytwo = 2", "data/table.csv": b"1,2"}},
+        {"files": {"helper.pyt": b"wo = 2", "data/table.csv": b"1,2"}},
+        {"files": {"Helper.py": b"two = 2", "data/table.csv": b"1,2"}},
+        {"files": FILES | {"\udcff": b""}},
+    ]
+    seeds = [seed(), *(seed(**change) for change in others)]
+    (tmp_path / KEY_FILE).write_text("0" * 64)
+    assert len({*seeds, seed()}) == len(seeds) + 1
+
+
+def test_files_whose_names_are_no_text_count(seed, tmp_path):
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / os.fsdecode(b"\xff.py")).write_bytes(b"1")
+    files = read_handed_in(Folder(tmp_path / "beside")).files
+    assert list(files.values()) == [b"1"]
+    assert seed(files=files) != seed(files={})

@@ -1,4 +1,4 @@
-"""Values of every kind arrive as they were sent, and what pretends to be one is refused."""
+"""Values of every kind: they arrive as they were sent, and which count as the same."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ import json
 import math
 import sys
 import time
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import nbjudge.torch  # noqa: F401 - makes tensors known
-from nbjudge.authoring.exercise import Tolerance
-from nbjudge.judge.compare import same_value
+from nbjudge.authoring import Tolerance
+from nbjudge.calls import Answer
+from nbjudge.judge.compare import same_answer, same_gradients, same_value
 from nbjudge.kernel import protocol
 from nbjudge.torch import Draw
-from nbjudge.values import packing
-from nbjudge.values.kinds import KINDS, kind_of
+from nbjudge.values import kinds, packing
+from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import UnreadableValue, pack, unpack
 
 EXACT = Tolerance((0, 0), (0, 0))
@@ -56,6 +60,8 @@ VALUES = {
     "a table with dates": pd.DataFrame({"x": [1.0, np.nan, 3.0]}, index=DATES.rename("day")),
     "categories": pd.DataFrame({"kind": pd.Categorical(["a", "b", "a"])}),
     "an empty table": pd.DataFrame({"x": np.zeros(0)}),
+    "many keys": dict.fromkeys(range(1, 10_000), 0),
+    "many pairs as keys": dict.fromkeys(((0, number) for number in range(1, 10_000)), 0),
     "all together": [{"array": np.ones(3), "rest": (torch.ones(2), pd.Series([1]), 3, "x", None)}],
 }
 
@@ -73,17 +79,18 @@ def test_a_half_imported_library_owns_no_value(library, monkeypatch):
     assert kind_of(VALUES["a tensor"]) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in VALUES if name != "all together"])
+PLAIN = [1, 1.0, True, "1", None, torch.tensor(1.0), torch.tensor(1), [1], {"1": 1}]
+EVERY = VALUES | {f"{type(value).__name__} {value}": value for value in PLAIN}
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_no_kind_is_taken_for_another(name):
-    kind = kind_of(VALUES[name])
-    assert kind is not None
-    others = [value for other, value in VALUES.items() if other != name]
-    assert not any(same_value(VALUES[name], other, Tolerance()) for other in others)
+    alike = {other for other in EVERY if same_value(EVERY[name], EVERY[other], Tolerance())}
+    assert alike <= {name}
 
 
 @pytest.mark.parametrize("value", [np.float32(1.5), np.int64(3), np.bool_(True), np.array(2.0), np.str_("x")])
 def test_a_scalar_of_numpys_is_a_plain_number(value):
-    """A scalar of numpys is the plain number that it is."""
     received = unpack(pack(value))
     assert received == value.item() and type(received) is type(value.item())
 
@@ -118,12 +125,17 @@ def test_what_cannot_be_sent_arrives_as_its_name(value):
     assert isinstance(received, UnreadableValue) or holds_a_name
 
 
-def words(tree: object, numbers: bytes = bytes(64)) -> str:
+def words(tree: object, numbers: bytes = bytes(300)) -> str:
     return " ".join(base64.b64encode(word).decode() for word in (json.dumps(tree).encode(), numbers))
 
 
+# Numbers apart by this prime have one hash: 10,000 of them in a dict take 50 million comparisons.
+OF_ONE_HASH = [sys.hash_info.modulus * number for number in range(1, 10_000)]
 FALSE_MESSAGES = {
-    "a size that was not sent": {"array": ["float64", [9], 0, [0]]},
+    "keys of one hash": {"dict": [[key, 0] for key in OF_ONE_HASH]},
+    "pairs of one hash": {"dict": [[{"tuple": [0, key]}, 0] for key in OF_ONE_HASH]},
+    "a key that is no key": {"dict": [[{"list": []}, 0]]},
+    "a size that was not sent": {"array": ["float64", [90], 0, [0]]},
     "more than memory": {"array": ["float64", [2**25, 2**25], 0, [0, 1]]},
     "a negative size": {"tensor": ["float32", [-1], 0, [0]]},
     "a negative place": {"tensor": ["float32", [1], -4, [0]]},
@@ -145,6 +157,9 @@ FALSE_MESSAGES = {
     "two things at once": {"plain": 1, "list": []},
     "code": {"made": ["", {"dict": []}]},
     "an unknown kind": {"pickle": "gASVAAAA"},
+} | {
+    f"steps that no one writes, {halvings}": {"tensor": ["float32", [300], 0, [0], halvings]}
+    for halvings in (-1, 65, 1.5, True, None, "2")
 }
 
 
@@ -166,6 +181,7 @@ def test_bits_that_are_no_truth_value_become_one():
 def test_a_copy_is_ones_own_and_a_change_is_seen(value):
     kind = kind_of(value)
     if kind is None:
+        assert isinstance(value, (list, dict))
         return
     copy = kind.copy(value, False)
     assert kind.identical(value, copy)
@@ -190,7 +206,7 @@ def test_the_parts_of_the_program_share_no_name():
 
 
 def test_every_kind_is_sent_along():
-    assert {type(kind).__module__ for kind in KINDS} <= set(protocol.PARTS)
+    assert {type(kind).__module__ for kind in kinds.KINDS} <= set(protocol.PARTS)
 
 
 def test_the_same_numbers_travel_once():
@@ -229,14 +245,6 @@ def test_a_zero_with_a_sign_keeps_it():
     assert math.copysign(1, unpack(pack(zeros))[-1]) == -1
 
 
-@pytest.mark.parametrize("halvings", [-1, 65, 1.5, True, None, "2"])
-def test_steps_that_no_one_writes_are_refused(halvings):
-    node = {"tensor": ["float32", [300], 0, [0], halvings]}
-    numbers = base64.b64encode(bytes(300)).decode()
-    with pytest.raises((ValueError, TypeError)):
-        unpack(f"{base64.b64encode(json.dumps(node).encode()).decode()} {numbers}")
-
-
 def test_references_expand_a_few_times(monkeypatch):
     """References expand to a few times what was sent."""
     monkeypatch.setattr(packing, "MOST_REFERRED_TO", 2**20)
@@ -247,3 +255,152 @@ def test_references_expand_a_few_times(monkeypatch):
         unpack(many)
     assert len(unpack(many, with_code=True)) == 30  # the judge's own questions
     assert len(unpack(pack([array + number for number in range(30)]))) == 30  # sent, each of them
+
+
+# However slow the machine, and without a database beside the tests.
+many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+COURSE = Tolerance()
+DTYPES = [torch.float32, torch.float64, torch.int64, torch.bool]
+finite = st.floats(-1e3, 1e3, width=32)
+rows = st.lists(finite, min_size=1, max_size=5)
+dtypes = st.sampled_from(DTYPES)
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+tensors = st.builds(lambda row, dtype: torch.tensor(row).to(dtype), rows, dtypes)
+values = st.recursive(
+    plain | tensors,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def as_tuples(value):
+    """A copy of the value in which every list is a tuple."""
+    if isinstance(value, list):
+        return tuple(as_tuples(entry) for entry in value)
+    if isinstance(value, dict):
+        return {key: as_tuples(entry) for key, entry in value.items()}
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+@many
+@given(values)
+def test_a_value_is_the_same_as_its_copy(value):
+    """Also in tuples in place of lists, and not as a sequence that holds it."""
+    assert same_value(value, as_tuples(value), COURSE) and same_value(as_tuples(value), value, COURSE)
+    assert not same_value([value], value, COURSE)
+    assert not same_value(value, (value,), COURSE)
+    assert not same_value([value], [value, value], COURSE)
+
+
+@many
+@given(values, values)
+def test_being_the_same_does_not_depend_on_the_order(one, other):
+    exact = Tolerance((0, 0), (0, 0))
+    assert same_value(one, other, exact) == same_value(other, one, exact)
+
+
+@many
+@given(tensors, dtypes)
+def test_another_dtype_or_shape_is_another_tensor(tensor, dtype):
+    assert same_value(tensor, tensor.to(dtype), COURSE) == (tensor.dtype == dtype)
+    assert not same_value(tensor, tensor[None], COURSE)
+    assert not same_value(tensor, torch.cat([tensor, tensor]), COURSE)
+
+
+@many
+@given(rows, st.sampled_from([torch.float32, torch.float64]), st.data())
+def test_numbers_may_be_off_by_their_tolerance(row, dtype, data):
+    """Numbers may be off by the tolerance of their dtype and no more."""
+    right = torch.tensor(row, dtype=dtype)
+    rtol, atol = COURSE.float32 if dtype == torch.float32 else COURSE.float64
+    place = data.draw(st.integers(0, len(row) - 1))
+    allowed = atol + rtol * abs(row[place])
+    for off, same in ((0.5 * allowed, True), (2 * allowed, False)):
+        actual = right.clone()
+        actual[place] += off
+        assert same_value(actual, right, COURSE) == same
+
+
+@many
+@given(rows, st.data())
+def test_nan_is_equal_only_on_request(row, data):
+    """Nan is like nothing unless both are compared as behaviour."""
+    right = torch.tensor(row)
+    actual = right.clone()
+    actual[data.draw(st.integers(0, len(row) - 1))] = math.nan
+    assert not same_value(actual, right, COURSE)
+    assert not same_value(actual, right, COURSE, equal_nan=True)
+    assert not same_value(actual, actual.clone(), COURSE)
+    assert same_value(actual, actual.clone(), COURSE, equal_nan=True)
+
+
+INFINITE, TABLE = torch.tensor([math.inf, 1.0]), torch.arange(6.0).view(2, 3)
+THING = UnreadableValue("a.Thing")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (INFINITE, INFINITE.clone(), True),
+        (INFINITE, -INFINITE, False),
+        (INFINITE, torch.tensor([1e30, 1.0]), False),
+        (TABLE.T, TABLE.T.contiguous(), True),
+        (THING, THING, False),  # what could not be read
+        ([THING], [THING], False),
+    ],
+)
+def test_special_values_are_compared(one, other, same):
+    assert same_value(one, other, COURSE) is same
+
+
+@many
+@given(finite)
+def test_floats_may_be_off_like_tensors(number):
+    assert same_value(number * (1 + 1e-5), number, COURSE)
+    assert not same_value(number * (1 + 1e-3) + 1e-3 * math.copysign(1, number), number, COURSE)
+    assert not same_value(math.nan, number, COURSE)
+
+
+NONE, ZERO, ONE = None, torch.zeros(2), torch.ones(2)
+NOT_A_NUMBER = torch.tensor([0.0, math.nan])
+
+
+@pytest.mark.parametrize(
+    ("actual", "right", "same"),
+    [
+        (NONE, NONE, True),
+        (NONE, ZERO, True),
+        (ZERO, NONE, True),
+        (NONE, ONE, False),
+        (ONE, NONE, False),
+        (ONE, ZERO, False),
+        (NOT_A_NUMBER, ZERO, False),
+        (NOT_A_NUMBER, NONE, False),
+        (ONE.double(), ONE, False),
+        (ONE + 5e-4, ONE, True),  # rounding gathers in a gradient: ten times the tolerance
+        (ONE + 5e-3, ONE, False),
+    ],
+)
+def test_no_gradient_is_the_same_as_zeros(actual, right, same):
+    answers = [Answer("value", 0, gradients={"/args/0": gradient}) for gradient in (actual, right)]
+    assert same_gradients(*answers, COURSE) == same
+
+
+def test_other_gradients_are_not_the_same():
+    """Gradients of other arguments or of a failed backward are not the same."""
+    right = Answer("value", 0, gradients={"/args/0": ONE})
+    for gradients in ({"/args/1": ONE}, {}, {"/args/0": ONE, "/args/1": ZERO}, "no way back", None):
+        assert not same_gradients(replace(right, gradients=gradients), right, COURSE)
+        assert not same_gradients(right, replace(right, gradients=gradients), COURSE)
+
+
+def test_answers_are_compared_by_status_and_value():
+    """Answers behave alike when status value and error are alike."""
+    answer = Answer("value", [ONE, NOT_A_NUMBER])
+    assert same_answer(answer, Answer("value", (ONE.clone(), NOT_A_NUMBER.clone())), COURSE)
+    # What changed arguments cost is a rule of its own, see `Exercise.changed_arguments`.
+    assert same_answer(answer, replace(answer, changed=("/args/0",)), COURSE)
+    assert not same_answer(answer, replace(answer, status="timeout"), COURSE)
+    raised = Answer("raised", error="ValueError", message="widths 3 and 4")
+    assert same_answer(raised, replace(raised, message="in other words"), COURSE)
+    assert not same_answer(raised, replace(raised, error="RuntimeError"), COURSE)
