@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-import torch
 from tiny_course import CHECKS
 from torch_exercise import Exercise
 
@@ -32,6 +31,9 @@ def right(x):
     return 2 * x
 """
 RESTORE = """
+import builtins
+from builtins import *
+import base64, copy, io, json, sys, torch
 for (module, name), value in kept.items():
     setattr(module, name, value)
 sys.modules["__main__"] = main
@@ -120,6 +122,16 @@ TAMPERING = {
     ),
     "is another main": "sys.modules['__main__'] = type(sys)('other')",
     "has no main": "del sys.modules['__main__']",
+    "patches comparisons": "torch.equal = torch.allclose = lambda *a, **k: True\ndouble = lambda x: x",
+}
+# What it may do that costs nothing: a reply needs no printer, and names of the student's are their own.
+HARMLESS = {
+    "nothing": "",
+    "an error in a printer of texts": PRINTER.format("str"),
+    "an error in a printer of everything": PRINTER.format("object"),
+    "no printer": "get_ipython().display_formatter.formatters.pop('text/plain')",
+    "other builtins": "list = dict = str = type = len = exec = compile = print = isinstance = 3",
+    "other modules": "torch = json = base64 = sys = os = load = save = pack = respond = None",
 }
 
 
@@ -170,63 +182,29 @@ def judged_after(tampering, kernel, exercise):
     """What a right answer earns after this code has run; the kernel is as before afterwards."""
     run(kernel, f"double = right\n{tampering}")
     try:
-        verdict = judged(kernel, exercise)
+        return judged(kernel, exercise)
     finally:
         kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
-    return verdict
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize(
-    "tampering",
-    [
-        PRINTER.format("str"),
-        PRINTER.format("object"),
-        "get_ipython().display_formatter.formatters.pop('text/plain')",
-    ],
-    ids=["an error in a printer of texts", "an error in a printer of everything", "no printer"],
-)
-def test_a_reply_needs_no_printer_that_student_code_can_break(kernel, double, tampering):
-    verdict = judged_after(tampering, kernel, double)
-    assert verdict.points == 2
+@pytest.mark.parametrize("tampering", HARMLESS.values(), ids=HARMLESS)
+def test_what_an_honest_student_does_costs_nothing(kernel, double, tampering):
+    assert judged_after(tampering, kernel, double).points == 2
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
-def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, double, tampering):
+def test_a_reply_of_another_form_is_0_with_a_reason(kernel, double, tampering):
     verdict = judged_after(tampering, kernel, double)
     assert verdict.points == 0
     assert is_told_why(verdict)
 
 
-def test_a_parameter_or_a_view_counts_as_its_tensor(kernel, double):
-    for right in (
-        "torch.nn.Parameter(2 * x)[:]",
-        "(2 * x)[None][0]",
-        "(x + x).mT.mT if x.dim() > 1 else x + x",
-    ):
-        run(kernel, f"def double(x):\n    return {right}")
-        assert judged(kernel, double).groups[0].is_earned, right
-
-
-def test_the_same_kernel_answers_rightly_when_nothing_is_tampered_with(kernel, double):
-    run(kernel, "double = right")
-    assert judged(kernel, double).points == 2
-
-
-@pytest.mark.attack
-def test_shadowed_and_patched_names_of_an_honest_student_cost_nothing(kernel, double):
-    run(
-        kernel,
-        "double = right\nlist = dict = str = type = len = exec = compile = print = isinstance = 3\n"
-        "torch_, torch = torch, None\njson = base64 = sys = os = load = save = pack = respond = None",
-    )
-    assert judged(kernel, double).points == 2
-    run(kernel, "import builtins\nfrom builtins import *\n" + KEEP)
-
-
-def test_a_comparison_cannot_be_patched_from_the_kernel(kernel, double):
-    run(kernel, "torch.equal = torch.allclose = lambda *a, **k: True\ndouble = lambda x: x")
-    assert judged(kernel, double).points == 0
-    assert not torch.equal(torch.ones(1), torch.zeros(1))
-    run(kernel, RESTORE)
+@pytest.mark.parametrize(
+    "right",
+    ["torch.nn.Parameter(2 * x)[:]", "(2 * x)[None][0]", "(x + x).mT.mT if x.dim() > 1 else x + x"],
+)
+def test_a_parameter_or_a_view_counts_as_its_tensor(kernel, double, right):
+    run(kernel, f"def double(x):\n    return {right}")
+    assert judged(kernel, double).groups[0].is_earned
