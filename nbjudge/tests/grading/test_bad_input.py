@@ -43,7 +43,7 @@ from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 from nbjudge.report.gather import Failure, read_reported
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 LIMITS = "\nc.RunAndJudge.cell_seconds = 12\nc.RunAndJudge.answer_seconds = 12\n"
 HELPER = 'Zoë O\'Neil, "Zed" Jr.'
@@ -303,11 +303,11 @@ def test_no_notebook_or_page_shows_a_hidden_region(bad_class):
     pages = [*(bad_class.root / "feedback").rglob("*.html")]
     files = [file for file in (bad_class.root / "autograded").rglob("*") if file.is_file()]
     assert len(pages) == 1 and len([file for file in files if file.suffix == ".ipynb"]) >= len(FULL_MARKS)
+    assert not any("tapir" in file.read_text() for file in files if file.name == "peek.txt")
     for file in (*pages, *files):
         assert file.name != ".grading-key"
-        for secret in ("HIDDEN TESTS", "check(", "okapi", "import check", "tapir"):
-            if secret != "tapir" or file.name == "peek.txt":
-                assert secret not in file.read_text(), f"{secret} in {file}"
+        for secret in ("HIDDEN TESTS", "check(", "okapi", "import check"):
+            assert secret not in file.read_text(), f"{secret} in {file}"
 
 
 def test_a_regrade_is_the_same_on_the_same_inputs(bad_class, run):

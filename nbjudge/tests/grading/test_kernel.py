@@ -1,20 +1,26 @@
-"""A cell or an answer may hang, or kill its kernel: it costs itself, and nothing else."""
+"""Kernels as processes: what a cell or an answer breaks costs itself only, and no name is lost."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 import torch
 
 import nbjudge.torch  # noqa: F401  # tensors are values that are read
 from nbjudge.authoring import case
-from nbjudge.calls import Reply, calls_for
+from nbjudge.calls import Answer, Reply, calls_for
+from nbjudge.cell_metadata import Origin, mark_origin
+from nbjudge.errors import SandboxError
 from nbjudge.kernel.client import KernelClient, open_kernel
-from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages
 from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration
@@ -45,12 +51,11 @@ def printed(notebook: nbformat.NotebookNode, index: int) -> str:
     return "".join(output.get("text", "") for output in notebook.cells[index].outputs)
 
 
-def put(kernel: KernelClient, name: str, *inputs: torch.Tensor) -> Reply:
-    cases = [case(given) for given in inputs]
-    return kernel.call(name, calls_for(cases, [None] * len(cases)), False)
+def put(kernel: KernelClient, name: str, *inputs: object) -> Reply:
+    return kernel.call(name, calls_for([case(given) for given in inputs], [None] * len(inputs)), {})
 
 
-def test_a_loop_without_end_is_stopped_and_the_names_before_it_are_kept(tmp_path):
+def test_a_loop_without_end_is_stopped(tmp_path):
     with running(tmp_path, "kept = 7", LOOP, "print(kept)") as (_, outcomes, notebook):
         assert outcomes == ["done", "timeout", "done"]
         stopped = notebook.cells[1].outputs[-1]
@@ -59,34 +64,33 @@ def test_a_loop_without_end_is_stopped_and_the_names_before_it_are_kept(tmp_path
         assert printed(notebook, 2) == "7\n"
 
 
-@pytest.mark.parametrize(("killer", "outcome"), [(DIE, "died"), (DEAF, "timeout")], ids=["dead", "deaf"])
-def test_a_lost_kernel_comes_back_in_the_state_it_had_without_what_killed_it(tmp_path, killer, outcome):
-    cells = ("order = [1]", "order.append(2)", "order.append(3)\n" + killer, "print(order)")
-    if killer == DEAF:
-        cells = (*cells[:2], killer, cells[3])
+ORDER = ["order = [1]", "order.append(2)", "print(order)"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "outcome", "shown"),
+    [
+        ([*ORDER[:2], f"order.append(3)\n{DIE}", ORDER[2]], "died", "[1, 2]\n"),
+        ([*ORDER[:2], DEAF, ORDER[2]], "timeout", "[1, 2]\n"),
+        (["a = 1", "b = 2", "exit()", "print(a, b)"], None, "1 2\n"),
+        (["a = 1", "b = 2", "quit()", "print(a, b)"], None, "1 2\n"),
+        (["a = 1", "b = 2", "import sys\nsys.exit(1)", "print(a, b)"], "done", "1 2\n"),
+    ],
+    ids=["dead", "deaf", "exit", "quit", "sys.exit"],
+)
+def test_later_cells_find_the_state_before_a_loss(tmp_path, cells, outcome, shown):
+    """A lost kernel comes back without what killed it; one that leaves takes no other cell with it."""
     with running(tmp_path, *cells) as (_, outcomes, notebook):
-        assert outcomes == ["done", "done", outcome, "done"]
-        assert printed(notebook, 3) == "[1, 2]\n"
+        assert outcome in (None, outcomes[2])
+        assert printed(notebook, 3) == shown
 
 
-@pytest.mark.parametrize("leaver", ["exit()", "quit()"])
-def test_a_kernel_that_leaves_after_a_cell_takes_no_other_cell_with_it(tmp_path, leaver):
-    with running(tmp_path, "a = 1", leaver, "b = 2", "print(a, b)") as (_, _outcomes, notebook):
-        assert printed(notebook, 3) == "1 2\n"
-
-
-def test_a_cell_that_ends_the_kernel_when_a_later_one_runs_is_told_so(tmp_path):
+def test_a_cell_that_ends_the_kernel_later_is_told_so(tmp_path):
     late = "import os, threading\nthreading.Timer(0.03, os._exit, [1]).start()"
     with running(tmp_path, "a = 1", late, "import time\ntime.sleep(1)", "print(a)") as (kernel, _, notebook):
         assert kernel.killers == [notebook.cells[1]]
         assert notebook.cells[1].outputs[0].evalue.startswith("The kernel died while this cell ran")
         assert printed(notebook, 3) == "1\n"
-
-
-def test_sys_exit_is_an_error_like_any_other(tmp_path):
-    with running(tmp_path, "import sys\nsys.exit(1)", "print('here')") as (_, outcomes, notebook):
-        assert outcomes == ["done", "done"]
-        assert printed(notebook, 1) == "here\n"
 
 
 ANSWERS = f"""
@@ -118,7 +122,7 @@ CAME_IN = {
 }
 
 
-def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answers(tmp_path):
+def test_an_answer_that_breaks_costs_no_other(tmp_path):
     with running(tmp_path, ANSWERS) as (kernel, _, _notebook):
         for name, came in CAME_IN.items():
             assert put(kernel, "right", torch.ones(2)).answers[0].value.tolist() == [2.0, 2.0]
@@ -126,13 +130,11 @@ def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answer
             reply = put(kernel, name, torch.ones(1), torch.ones(2))
             assert ([answer.status for answer in reply.answers], reply.lost) == came, name
             kernel.limits = PATIENT
-        assert put(kernel, "right", torch.ones(2)).answers[0].status == "value"
-        assert put(kernel, "absent", torch.ones(2)).answers[0].status == "missing"
-        (input_answer,) = put(kernel, "questions", torch.ones(2)).answers
-        assert input_answer.status == "raised"
+        for name, status in (("right", "value"), ("absent", "missing"), ("questions", "raised")):
+            assert put(kernel, name, torch.ones(2)).answers[0].status == status
 
 
-def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
+def test_no_notebook_takes_longer_than_its_budget(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
         outcomes = [kernel.run_cell(cell) for cell in cells]
@@ -140,9 +142,159 @@ def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_a
     assert outcomes[-10:] == ["skipped"] * 10
 
 
-def test_cells_and_answers_that_exceed_limits_are_counted(tmp_path):
+def test_what_exceeds_limits_is_counted(tmp_path):
     with running(tmp_path, ANSWERS, DIE) as (kernel, _, _notebook):
         assert kernel.budget.losses == 1
         for name in ("right", "dies", "right", "absent"):
             put(kernel, name, torch.ones(1))
         assert kernel.budget.losses == 2
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+
+JULIA = {"argv": ["julia", "{connection_file}"], "display_name": "Julia", "language": "julia"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("julia", r"'julia' runs julia: .* grades Python notebooks only\.$"),
+        ("unheard-of", r"There is no kernel 'unheard-of' on this machine: install it"),
+    ],
+)
+def test_a_kernel_of_another_language_is_refused(tmp_path, monkeypatch, name, words):
+    (tmp_path / "kernels" / "julia").mkdir(parents=True)
+    (tmp_path / "kernels" / "julia" / "kernel.json").write_text(json.dumps(JULIA))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    with pytest.raises(SandboxError, match=words):
+        refuse_other_languages(name)
+
+
+@pytest.mark.parametrize("name", ["python", "python2", "Python 3.9"])
+def test_a_python_by_another_name_is_the_sandboxs_own(name):
+    refuse_other_languages(name)
+
+
+@pytest.mark.parametrize("sandbox", [True, False], ids=["in the sandbox", "without one"])
+def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
+    here = psutil.Process()
+    (tmp_path / "given.txt").write_text("given")
+    before = set(here.children(recursive=True))
+    with open_kernel(tmp_path, KernelEnvironment(sandbox=sandbox)) as kernel:
+        cell = nbformat.v4.new_code_cell("print(open('given.txt').read())")
+        assert kernel.run_cell(cell) == "done"
+        assert cell.outputs[0].text == "given\n"
+        own = psutil.Process(kernel.process.pid)
+        begun = set(here.children(recursive=True)) - before
+        assert own in begun and len(begun) >= 2
+        if sandbox:  # a kernel's parent is its supervisor, whose only other child is the reader
+            (reader,) = set(own.parent().children()) - {own}
+            begun = {reader}  # the fork server stays, for the next notebook
+    assert not own.is_running()
+    psutil.wait_procs(begun, timeout=20 if sandbox else 0)
+    assert not [process for process in begun if process.is_running()]
+
+
+PATCHED = """
+import importlib, inspect, json, sys
+
+NAMES = ("jupyter_client.manager", "jupyter_client.provisioning.factory", "jupyter_client.session",
+         "jupyter_client.channels", "nbclient.client", "ipykernel.kernelapp", "ipykernel.ipkernel",
+         "nbgrader.converters.autograde", "nbgrader.converters.base", "nbgrader.utils", "nbgrader.api")
+
+def everything():
+    for module in map(importlib.import_module, NAMES):
+        own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
+        for owner in [module, *own]:
+            for name, value in vars(owner).items():
+                yield f"{module.__name__} {owner.__name__} {name}", value
+
+before = dict(everything())
+import nbjudge.nbgrader_hooks
+print(json.dumps([len(before), [name for name, value in everything() if before.get(name, 0) is not value]]))
+"""
+
+
+def test_importing_the_grader_patches_nothing():
+    run = subprocess.run([sys.executable, "-c", PATCHED], capture_output=True, text=True, check=True)
+    looked_at, changed = json.loads(run.stdout)
+    assert looked_at > 500
+    assert changed == []
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def given(source: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source)
+
+
+def written(source: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": {"solution": True}})
+
+
+def answer_of(kernel: KernelClient, *cells: nbformat.NotebookNode) -> Answer:
+    for cell in cells:
+        kernel.run_cell(cell)
+    (answer,) = put(kernel, "total", 3).answers
+    return answer
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[KernelClient]:
+    with running(tmp_path) as (kernel, _, _notebook):
+        yield kernel
+
+
+HELPED = "def weights(n):\n    return n + 1\ndef total(n):\n    return 2 * weights(n)"
+WEIGHTS = written(HELPED)
+TOTAL = written("def total(n):\n    return min(n, limit)")
+USED = {
+    "its helper's name": ([WEIGHTS, given("weights = [0.5, 0.5]")], 8),
+    "a removed helper": ([WEIGHTS, given("del weights")], 8),
+    "its own name": ([WEIGHTS, given("total = 0")], 8),
+    "its helper's name after an error": ([written(f"{HELPED}\n1 / 0"), given("weights = 0")], 8),
+    "its helper's name before a new kernel": ([WEIGHTS, given("weights = 0"), written(DIE)], 8),
+    "a name that only given cells have": (
+        [written("def total(n):\n    return n + later"), given("later = 4")],
+        7,
+    ),
+    "a name that the student uses again": (
+        [WEIGHTS, given("weights = [0.5]"), written("def weights(n):\n    return n")],
+        6,
+    ),
+    # A given cell that sets its own name again takes effect; one that sets a student's does not.
+    "its own again": ([given("limit = 1.0"), TOTAL, given("limit = 2.0")], 2),
+    "its own again, and fails": ([given("limit = 1.0"), TOTAL, given("limit = 2.0\n1 / 0")], 2),
+    "its own after a failure": ([given("limit = 1.0\n1 / 0"), TOTAL, given("limit = 2.0")], 2),
+    "a student's first": ([written("limit = 1.0"), given("limit = 2.0"), TOTAL], 2),
+    "builtin names": ([written("limit = dict = set = 2.0"), TOTAL, given("limit = 1.0")], 2),
+    "a student's later": ([given("limit = 1.0"), written("limit = 2.0"), TOTAL, given("limit = 1.0")], 2),
+}
+
+
+@pytest.mark.parametrize(("cells", "value"), USED.values(), ids=USED)
+def test_an_answer_finds_the_names_of_its_student(kernel, cells, value):
+    assert answer_of(kernel, *cells).value == value
+
+
+def test_given_cells_find_their_names_after_a_call(kernel):
+    """Given cells find their own names after an answer was asked."""
+    answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]; new = 7"))
+    shown = given("print(weights, new)")
+    kernel.run_cell(shown)
+    assert shown.outputs[0].text == "[0.5, 0.5] 7\n"
+
+
+@pytest.mark.parametrize(("origin", "status"), [(Origin.STUDENT, "value"), (Origin.COURSE, "raised")])
+def test_without_cell_ids_the_merge_says_whose_it_is(kernel, origin, status):
+    """Without cell ids a helper is the students if the merge says so."""
+    total = written("def total(n):\n    return 2 * weights(n)")
+    helper, taken = given("def weights(n):\n    return n + 1"), given("weights = [0.5, 0.5]")
+    mark_origin(helper, origin)
+    mark_origin(taken, Origin.COURSE)
+    for cell in (total, helper, taken):
+        del cell["id"]
+    answer = answer_of(kernel, total, helper, taken)
+    assert answer.status == status
