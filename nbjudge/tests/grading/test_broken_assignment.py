@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 from datetime import date
 from functools import partial
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -22,10 +24,14 @@ from tiny_course import (
     GradedClass,
     after,
     answered,
+    cell_of,
     hand_in,
     make_course,
     source,
+    succeed,
+    without,
     without_ids,
+    written_question,
 )
 
 from nbjudge.batch.cluster import ClusterWorkers, versions
@@ -33,12 +39,14 @@ from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.assignment_forms import grading_template, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
-from nbjudge.errors import BrokenAssignmentError
-from nbjudge.grading import prepare as solution
+from nbjudge.errors import BrokenAssignmentError, CourseError
+from nbjudge.grading import solution
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
-from nbjudge.grading.prepare import check_solution
+from nbjudge.grading.prepare import refuse_other_cells
+from nbjudge.grading.solution import check_solution
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import GradingSettings
+from nbjudge.skeletons.notebooks import new_exercise
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 
@@ -104,19 +112,6 @@ NO_FILE = "scale = open('missing.csv').read()"
 
 
 @pytest.mark.parametrize(
-    ("given", "failure"),
-    [
-        (NO_PACKAGE, "(“import a_package_that_is_not_shown”) stops with ModuleNotFoundError: No module"),
-        ("print(eval(input('A number? ')))", "(“print(eval(input('A number? ')))”) stops: input() cannot be"),
-    ],
-)
-def test_failing_cell_that_costs_nothing_is_a_warning(tmp_path, given, failure):
-    warning = warnings_of(tmp_path, with_test(given, "assert double(1) == 2"))
-    assert warning.startswith(f"The notebook “tiny”: its own cell 4 {failure}")
-    assert warning.endswith("; its tests pass all the same.")
-
-
-@pytest.mark.parametrize(
     ("lesson", "lost"),
     [
         (with_test(NO_PACKAGE, "a_package_that_is_not_shown.first(3)\n1"), "5 (“a_package_that_is_not_shown"),
@@ -125,7 +120,7 @@ def test_failing_cell_that_costs_nothing_is_a_warning(tmp_path, given, failure):
     ],
     ids=["in the kernel", "in part", "judged"],
 )
-def test_failing_cell_that_costs_points_stops_the_class(tmp_path, lesson, lost):
+def test_a_cell_that_costs_points_stops_the_class(tmp_path, lesson, lost):
     with pytest.raises(BrokenAssignmentError, match=r"its own cell 4 \(“.*”\) stops with") as failure:
         warnings_of(tmp_path, lesson)
     assert f"its solution loses points in cell {lost}" in str(failure.value)
@@ -139,27 +134,42 @@ def test_failing_cell_that_costs_points_stops_the_class(tmp_path, lesson, lost):
 UNCHANGED = "def double(x):\n    return x"
 
 
-def test_an_answer_of_the_solution_that_fails_is_named(tmp_path):
-    """It comes first, and what fails after it may follow from it."""
+def with_failing_answer() -> nbformat.NotebookNode:
     lesson = with_test("pass", "assert double(1) == 2")
     for cell in lesson.cells:
         cell.source = cell.source.replace("  # okapi", "\n    ### END SOLUTION\n1 / 0")
-    warning = warnings_of(tmp_path, lesson)
-    assert "its own cell 3 (“def double(x):”) stops with ZeroDivisionError" in warning
+    return lesson
+
+
+PASSES = "assert double(1) == 2"
+INPUT = "print(eval(input('A number? ')))"
+COSTS_NOTHING = "; its tests pass all the same."
 
 
 @pytest.mark.parametrize(
-    ("given", "test", "told"),
+    ("lesson", "words"),
     [
-        ("pass", "double(1) and 3", "the cell has 1 points: more counts as 1"),
-        ("pass", "double(1) and float('inf')", "the cell has 1 points: more counts as 1"),
-        ("import datetime", "assert datetime.date.today().year < 2000", "stops with AssertionError"),
+        (
+            with_test(NO_PACKAGE, PASSES),
+            [f"its own cell 4 (“{NO_PACKAGE}”) stops with ModuleNotFoundError: No module", COSTS_NOTHING],
+        ),
+        (with_test(INPUT, PASSES), [f"its own cell 4 (“{INPUT}”) stops: input() cannot be", COSTS_NOTHING]),
+        # An answer of the solution comes first, and what fails after it may follow from it.
+        (with_failing_answer(), ["its own cell 3 (“def double(x):”) stops with ZeroDivisionError"]),
+        # A test returns more points than its cell has, or depends on the date.
+        (with_test("pass", "double(1) and 3"), ["cell 5 (“double(1)", "has 1 points: more counts as 1"]),
+        (with_test("pass", "double(1) and float('inf')"), ["cell 5 (“double(1)", "more counts as 1"]),
+        (
+            with_test("import datetime", "assert datetime.date.today().year < 2000"),
+            ["cell 5 (“assert dat", "stops with AssertionError"],
+        ),
     ],
+    ids=["package", "input", "answer", "too many points", "infinite points", "date"],
 )
-def test_wrong_test_is_a_warning(tmp_path, given, test, told):
-    """It returns more points than its cell has, or depends on the date."""
-    warning = warnings_of(tmp_path, with_test(given, test))
-    assert f"cell 5 (“{test[:10]}" in warning and told in warning
+def test_what_fails_and_costs_nothing_is_a_warning(tmp_path, lesson, words):
+    warning = warnings_of(tmp_path, lesson)
+    assert warning.startswith("The notebook “tiny”: ")
+    assert all(each in warning for each in words)
 
 
 def test_a_sound_solution_is_graded_once_a_day(tmp_path, monkeypatch):
@@ -245,11 +255,55 @@ def test_a_cluster_says_it_as_well(monkeypatch):
 
 
 def test_versions_are_compared_without_torch(monkeypatch):
-    monkeypatch.setattr("nbjudge.batch.cluster.version", missing)
+    missing = Mock(side_effect=PackageNotFoundError("torch"))
+    monkeypatch.setattr("nbjudge.batch.cluster_worker.version", missing)
     assert versions()["torch"] == "not installed"
 
 
-def missing(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError
+# ---- a gradebook that has other cells than the source --------------------------------------------
 
-    raise PackageNotFoundError(package)
+
+def reason_of(root: Path, lesson: nbformat.NotebookNode) -> str:
+    """What is said instead of grading with this lesson."""
+    (root / "source" / FOLDER / "tiny.ipynb").write_text(nbformat.writes(lesson))
+    try:
+        refuse_other_cells(open_course(root).assignments_in(FOLDER), read_config(root))
+    except CourseError as error:
+        return str(error)
+    return ""
+
+
+def test_cells_and_points_are_compared_before_grading(tmp_path):
+    """With submissions nbgrader takes no other cells, and generate_assignment deletes the release."""
+    make_course(tmp_path)
+    with (tmp_path / "nbgrader_config.py").open("a") as config:
+        config.write("\nc.RunAndJudge.build_command = 'nbgrader generate_assignment {assignment}'\n")
+    with_question, with_points = after(source(), "test_biggest", written_question()), source()
+    cell_of(with_points, "test_biggest").metadata.nbgrader.points = 4
+    for lesson, reason in (
+        (
+            with_question,
+            "than the gradebook: 'why' is new. Run `nbgrader generate_assignment 01_tiny --force`",
+        ),
+        (without(source(), "biggest", "test_biggest"), "'biggest' is gone, 'test_biggest' is gone"),
+        (with_points, "gives other points than the gradebook: 'test_biggest' 4, not 1. Run `"),
+    ):
+        assert reason in reason_of(tmp_path, lesson)
+    assert reason_of(tmp_path, source()) == ""
+
+    hand_in(tmp_path, "ada", answered())
+    succeed(tmp_path, "autograde", FOLDER)
+    before = (tmp_path / "source" / FOLDER / "tiny.ipynb").read_text()
+    with pytest.raises(CourseError, match="01_tiny has submissions in the gradebook"):
+        new_exercise(open_course(tmp_path).assignments["tiny"], "another")
+    assert (tmp_path / "source" / FOLDER / "tiny.ipynb").read_text() == before
+    assert reason_of(tmp_path, with_question)
+    for ended in (
+        run(tmp_path, "autograde", FOLDER, "--force"),
+        run_program(tmp_path, "nbjudge", "grade", FOLDER, "--force"),
+    ):
+        output = " ".join((ended.stdout + ended.stderr).split())
+        assert ended.returncode != 0 and "Traceback" not in output
+        assert "Nothing was graded. The source of 01_tiny/tiny has other cells for answers" in output
+        assert "`nbgrader db assignment remove 01_tiny --force`" in output
+        assert (tmp_path / "autograded" / "ada" / FOLDER / "tiny.ipynb").exists()
