@@ -40,10 +40,9 @@ from nbjudge.course.assignment_forms import grading_template, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.errors import BrokenAssignmentError, CourseError
-from nbjudge.grading import solution
+from nbjudge.grading import prepare as solution
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
-from nbjudge.grading.prepare import refuse_other_cells
-from nbjudge.grading.solution import check_solution
+from nbjudge.grading.prepare import check_solution, refuse_other_cells
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.settings import GradingSettings
 from nbjudge.skeletons.notebooks import new_exercise
@@ -256,7 +255,7 @@ def test_a_cluster_says_it_as_well(monkeypatch):
 
 def test_versions_are_compared_without_torch(monkeypatch):
     missing = Mock(side_effect=PackageNotFoundError("torch"))
-    monkeypatch.setattr("nbjudge.batch.cluster_worker.version", missing)
+    monkeypatch.setattr("nbjudge.batch.cluster.version", missing)
     assert versions()["torch"] == "not installed"
 
 

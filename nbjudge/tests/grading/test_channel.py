@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from nbjudge.framing import FrameBuffer, FrameError, read_frame, to_frame
-from nbjudge.kernel.channel import Channel, ChannelError, KernelDiedError, without_surrogates
+from nbjudge.kernel.process import Channel, ChannelError, KernelDiedError, without_surrogates
 from nbjudge.kernel.timing import Deadline
 from nbjudge.sandbox.inside.messages import (
     LARGEST_FRAME,

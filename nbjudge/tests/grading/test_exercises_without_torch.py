@@ -13,7 +13,6 @@ from judged_answers import exercise_of, judged_as_text, kinds
 from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.authoring.cases import as_kernel_code, why_it_cannot_travel
 from nbjudge.errors import CourseError
-from nbjudge.values.obstacles import why_it_cannot_travel
 from nbjudge.values.packing import make, pack, unpack
 
 if TYPE_CHECKING:

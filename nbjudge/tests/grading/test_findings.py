@@ -15,9 +15,8 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import case, made_by
 from nbjudge.calls import Answer, Reply, caller_of
-from nbjudge.judge import messages
 from nbjudge.judge.describe import told_apart
-from nbjudge.judge.findings import Cause
+from nbjudge.judge.findings import Cause, no_value
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.torch import build
 
@@ -101,7 +100,7 @@ def test_code_that_asks_for_a_gpu_gets_advice():
 
 @pytest.mark.parametrize(("error", "is_advised"), [("StdinNotImplementedError", True), ("NameError", False)])
 def test_a_cell_that_waits_for_input_gets_advice(error, is_advised):
-    stopped = findings.no_value(Exercise("shares", ()), Answer("missing", error=error, message="stopped"))
+    stopped = no_value(Exercise("shares", ()), Answer("missing", error=error, message="stopped"))
     assert stopped.kind == "cell_stops" and (Cause.WITHOUT_INPUT.says() in stopped.facts) == is_advised
 
 

@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 
 from nbjudge.course.folders import CourseFolders
-from nbjudge.nbgrader_hooks.preprocessors import write_small_file
-from nbjudge.submission import folder as folders
+from nbjudge.nbgrader_hooks.plugins import write_small_file
+from nbjudge.submission import files as folders
 from nbjudge.submission.files import (
+    EXCHANGE_SECRET,
     LARGEST_EXTRA_FILE,
     TIMESTAMP_FILE,
     Folder,
+    SubmissionFolder,
     copy_plain_files,
+    files_beside,
     plain_file_names,
+    read_handed_in,
     write_files,
 )
-from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_beside, read_handed_in
 
 NOTEBOOKS = ["tiny.ipynb"]
 

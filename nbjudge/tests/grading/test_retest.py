@@ -12,7 +12,7 @@ from torch_exercise import Exercise as TorchExercise
 from nbjudge.authoring import Exercise, case, made_by
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
-from nbjudge.judge.changed_values import changed_values
+from nbjudge.judge.changed_cases import changed_values
 from nbjudge.torch import build
 
 

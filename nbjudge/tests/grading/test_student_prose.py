@@ -33,9 +33,8 @@ from nbjudge.plain_text import (
     shown_name,
     words_of_failure,
 )
-from nbjudge.submission import pictures
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission import read_submission as pictures
+from nbjudge.submission.files import Folder, read_handed_in
 from nbjudge.submission.merge import (
     COMMANDS,
     DEEPEST,
@@ -49,8 +48,7 @@ from nbjudge.submission.merge import (
     neutralize_markup,
     shortened_prose,
 )
-from nbjudge.submission.pictures import Picture
-from nbjudge.submission.read_submission import read_submission
+from nbjudge.submission.read_submission import Picture, read_submission
 
 ELEMENT_NAMES = """
 p a em strong del code pre div span ol ul li blockquote hr br table thead tbody tr th td dl dt dd input

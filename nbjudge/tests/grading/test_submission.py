@@ -14,8 +14,7 @@ from tiny_course import FULL, answered, cell_of, read_work, release
 from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.grading.job import KEY_FILE, submission_seed
 from nbjudge.submission import read_submission as reading
-from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import LARGEST_NOTEBOOK, read_handed_in
+from nbjudge.submission.files import LARGEST_NOTEBOOK, Folder, read_handed_in
 from nbjudge.submission.read_submission import (
     MOST_CELLS,
     MOST_FOR_A_NOTE,
