@@ -1,6 +1,121 @@
-"""Attacks on the messages between a kernel and its relay: forged, odd, or in a wrong order."""
+"""Attacks by messages: on the sockets of a kernel, forged, odd, in a wrong order, and packed replies."""
 
-from attack import HASTY, IMPATIENT, Attack, wrong
+from arena import FORGED_REPLIES, HASTY, IMPATIENT, Attack
+
+
+class StaleLoops(Attack):
+    """Stops, swaps or closes the loop in which its kernel takes in messages."""
+
+    daily = "endless_answer"
+    limits = HASTY | {"notebook_seconds": 20}
+    more_cells = [
+        ("test_double", cell)
+        for cell in (
+            "import asyncio\nasyncio.get_event_loop().stop()",
+            "get_ipython().kernel.io_loop.stop()",
+            "import asyncio\nasyncio.set_event_loop(asyncio.new_event_loop())",
+            "get_ipython().kernel.msg_queue = None",
+            "get_ipython().kernel.shell_stream.close()",
+            "get_ipython().kernel.shell_handlers.clear()",
+            "get_ipython().kernel.do_execute = None",
+            "import asyncio\nasync def run():\n    while True:\n        await asyncio.sleep(0)\nawait run()",
+            "get_ipython().kernel.session.key = b'other'",
+            "get_ipython().kernel.iopub_thread.stop()",
+        )
+    ]
+
+
+class ClosesTheWires(Attack):
+    """Closes its kernel's sockets, its context and all open files, and goes on living."""
+
+    limits = HASTY
+    code = """
+import os, threading, time
+def close():
+    kernel = get_ipython().kernel
+    kernel.shell_stream.socket.close(0)
+    kernel.iopub_socket.close()
+    os.closerange(0, 1024)
+def double(x):
+    close()
+    time.sleep(1000)
+"""
+
+
+class BrokenWires(Attack):
+    """Writes bytes of its own on the connections below the messages: broken and endless frames."""
+
+    limits = HASTY
+    proof = "writes|took too long|used up"
+    code = r"""
+import os, socket, stat, threading
+
+def connections():
+    for number in range(3, 400):
+        try:
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                yield number
+        except OSError:
+            pass
+huge = b"\x02" + (2**62).to_bytes(8, "big")
+more = b"\x01\x01x"  # a part, and more to come
+ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
+noise = [b"\xff" * 4096, huge + b"x" * 1000, more * 5000, b"\x06" + (2**40).to_bytes(8, "big"), ping * 500,
+         b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00NULL", b"\x00" * 4096]
+def write(rounds):
+    written = 0
+    for turn in range(rounds):
+        for number in list(connections()):
+            try:
+                written += os.write(number, noise[turn % len(noise)])
+            except OSError:
+                pass
+    return written
+print("writes", flush=True)
+def double(x):
+    write(1)
+    return x
+def row_sums(x):
+    threading.Thread(target=write, args=(10**9,), daemon=True).start()
+    return x.sum()
+def biggest(x):
+    write(3)
+    while True:
+        write(1)
+"""
+
+
+class SocketsFolder(Attack):
+    """Replaces, removes and adds to the sockets of its kernel, the one folder that the grader sees too."""
+
+    proof = "tried [1-9]"
+    code = """
+import os, socket
+tried, done = 0, []
+for folder in ("/run/kernel", "/run/sockets", "/run/fork_server", "/run/fork_server/inside", "/run"):
+    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
+    for name in {*names, "new", "kernel-9"} - {"private"}:  # which holds its own home and /tmp
+        path = os.path.join(folder, name)
+        for act in (
+            lambda: os.unlink(path), lambda: os.rename(path, path + "x"), lambda: os.symlink("/etc", path),
+            lambda: open(path, "w").close(), lambda: os.mkdir(path), lambda: os.mkfifo(path),
+            lambda: os.chmod(path, 0), lambda: os.utime(path, (0, 0)), lambda: os.link(path, "/tmp/x"),
+            lambda: socket.socket(socket.AF_UNIX).bind(path), lambda: os.setxattr(path, "user.x", b"x"),
+        ):
+            tried += 1
+            try:
+                act()
+                done.append(path)
+            except OSError:
+                pass
+print("tried", tried, "done", done)
+"""
+
+    withstood = "done []"
+
+    def harm(self, arena):
+        left = [str(path.name) for path in arena.sockets.rglob("*") if not path.is_dir()]
+        return f"it left {left} in the folder of the sockets" if left else ""
 
 
 class ForgedResults(Attack):
@@ -8,7 +123,7 @@ class ForgedResults(Attack):
 
     represents = "forged results"
     proof = "sent"
-    double = """
+    code = """
 def send():
     kernel, hook = get_ipython().kernel, get_ipython().displayhook
     verdict = {"exercise": "double", "points": 2, "max_points": 2, "groups": [], "findings": [], "seed": 1}
@@ -29,7 +144,6 @@ def row_sums(x):
     return x.sum()
 send()
 """
-    row_sums = ""
 
     def harm(self, arena):
         graded = [cell for cell in arena.graded.notebook(self.name).cells if cell.id.startswith("test_")]
@@ -46,7 +160,7 @@ class ForgedShellReplies(Attack):
     # sent or that its cell came to no end of its own. One that lacks a part, fails or is not called shows
     # less.
     proof = "holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)"
-    double = """
+    code = """
 import base64, json
 kernel, forged = get_ipython().kernel, []
 def packed(value):
@@ -78,7 +192,7 @@ if callable(forge({"other": "x"})[0].flush):
 class ForgedPayloads(Attack):
     """Has every reply of the kernel announce its end, open pagers and set the next cell's text."""
 
-    double = """
+    code = """
 def write(*arguments):
     manager = get_ipython().payload_manager
     manager.write_payload({"source": "ask_exit", "keepkernel": False}, single=False)
@@ -96,7 +210,7 @@ class ForgedStatus(Attack):
     """Says that cells are over before they are, that the kernel is dead, and that it starts again."""
 
     proof = "said it all"
-    double = """
+    code = """
 import time
 def say():
     kernel = get_ipython().kernel
@@ -116,14 +230,13 @@ def row_sums(x):
     return x.sum()
 say()
 """
-    row_sums = ""
 
 
 class MessagesOfTomorrow(Attack):
     """Replies to questions not yet asked, and shows results of cells not yet run: ids can be guessed."""
 
     proof = "sent ahead [1-9]"
-    double = """
+    code = """
 import base64, json
 kernel = get_ipython().kernel
 def packed(points):
@@ -158,7 +271,7 @@ class OddReplies(Attack):
 
     limits = IMPATIENT | {"notebook_seconds": 40}
     proof = "replies"
-    ODD = """
+    code = """
 kernel = get_ipython().kernel
 contents = [
     {}, [], None, 2, "x", {"status": 2}, {"status": "ok", "payload": 7},
@@ -186,9 +299,6 @@ print("replies", flush=True)
 kernel.session.send = send
 """
 
-    def submission(self, arena):
-        return wrong(double=self.ODD + "def double(x):\n    return x")
-
     def harm(self, arena):
         reasons = [arena.graded.reason(self.name, name) for name in ("double", "row_sums", "biggest")]
         return "" if all(reasons) else "an exercise is 0 without a reason"
@@ -198,7 +308,7 @@ class MalformedMessages(Attack):
     """Sends messages that are unsigned, cut off, repeated, of the wrong types, or no messages at all."""
 
     proof = "sent them"
-    double = """
+    code = """
 import json, zmq
 def send():
     kernel = get_ipython().kernel
@@ -224,7 +334,6 @@ def row_sums(x):
     print("sent them")
     return x.sum()
 """
-    row_sums = ""
 
 
 class OwnClient(Attack):
@@ -232,7 +341,7 @@ class OwnClient(Attack):
 
     limits = IMPATIENT
     proof = "connected True"
-    double = """
+    code = """
 import glob, os, threading, time
 from jupyter_client import BlockingKernelClient
 files = glob.glob(os.path.expanduser("~/.kernel.json")) + glob.glob("/**/kernel*.json", recursive=False)
@@ -256,7 +365,7 @@ class Twin(Attack):
     """Forks its kernel, so that two of them answer every request on the same sockets."""
 
     limits = HASTY
-    double = """
+    code = """
 import os
 def double(x):
     if os.fork() == 0:
@@ -268,4 +377,72 @@ def double(x):
             kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)
             kernel.shell_stream.flush()
     return x
+"""
+
+
+class CodeInAnswers(Attack):
+    """Packs its reply with code in it, where a question may hold some, for the grader to run."""
+
+    proof = "packs"
+    code = (
+        FORGED_REPLIES
+        + """
+import marshal
+code = compile("open('{mark}/ran', 'w').close()\\nmade = 2.0", "<nbjudge>", "exec")
+made = {"made": [base64.b64encode(marshal.dumps(code)).decode(), {"dict": []}]}
+answers = [
+    dict_of(value=made), dict_of(value={"list": [made, made]}),
+    dict_of(value=dict_of(state=made, result=tensor)),
+    dict_of(value=tensor, gradients=dict_of(x=made)),
+    dict_of(value=tensor, changed=made, ran={"list": [made]}),
+    dict_of(raised=dict_of(type=made, message=made, line=made)),
+    dict_of(value=dict_of(state=dict_of(w=made))),
+    made, dict_of(value={"tuple": [tensor, made]}),
+]
+def reply(number):
+    return words({"list": [answers[number % len(answers)]] * 4})
+print("packs")
+"""
+    )
+
+
+class HostilePacking(Attack):
+    """Packs its reply as tens of millions of empty lists, which grow thirtyfold when they are read."""
+
+    most_memory = 400  # MiB
+    code = """
+import json
+forged = ["[" + "[]," * 10**7 + "[]]", "[" + "1e9," * 10**7 + "1]", '{"":0,' * 990]
+turn, real = [0], json.dumps
+def dumps(tree, **options):
+    turn[0] += 1
+    return real(tree, **options) if options else forged[turn[0] % 3]
+json.dumps = dumps
+"""
+
+
+class ObjectsThatRunWhenRead(Attack):
+    """Returns, and packs in the place of tensors, objects that run code where they are unpickled."""
+
+    code = """
+import base64, json, marshal, os, pickle
+class Bomb:
+    def __reduce__(self):
+        return os.system, ("touch {mark}/pickled",)
+pickled = pickle.dumps(Bomb())
+code = marshal.dumps(compile("open('{mark}/marshalled', 'w')", "x", "exec"))
+made = base64.b64encode(code).decode()
+def double(x):
+    import sys
+    space = sys._getframe(1).f_globals
+    space["Message"].numbers = property(lambda self: pickled, lambda self, numbers: None)
+    return Bomb()
+def row_sums(x):
+    import sys
+    space = sys._getframe(1).f_globals
+    space["Message"].tree = lambda message, value, depth: dict(made=[made, dict(dict=[])])
+    return x
+def biggest(x):
+    torch.save(Bomb(), "bomb.pt")
+    return pickled.decode("latin-1")
 """

@@ -1,15 +1,13 @@
-"""More output and more messages than anyone reads."""
+"""More output and messages than anyone reads, and values that are too large, too deep or endless."""
 
-from attack import HASTY, Attack, wrong
-from nbformat.v4 import new_code_cell
-from tiny_course import after
+from arena import FORGED_REPLIES, HASTY, IMPATIENT, Attack
 
 
 class OutputFlood(Attack):
     """Prints and displays without end, in small pieces and in one of hundreds of megabytes."""
 
     limits = HASTY
-    double = """
+    code = """
 import os
 from IPython.display import display
 picture = {"image/png": "iVBORw0KGgo" + "A" * 2_000_000, "text/plain": "2", "text/html": "<b>2</b>" * 10_000}
@@ -26,7 +24,6 @@ def biggest(x):
         display(picture, raw=True)
         shown.update(picture, raw=True)
 """
-    row_sums = biggest = ""
 
     def harm(self, arena):
         size = (arena.root / "autograded" / self.name / "01_tiny" / "tiny.ipynb").stat().st_size
@@ -41,14 +38,12 @@ class MultipliedOutputs(Attack):
     proof = "begins"
     most_memory = 300  # MiB
     LARGEST = 8 * 2**20  # bytes of the graded notebook, for a capacity of 1 MiB
-    SEND = """
+    code = """
 kernel = get_ipython().kernel
 def send(kind, data, name=None):
     content = {"data": data, "metadata": {}, "transient": {"display_id": name} if name else {}}
     kernel.session.send(kernel.iopub_socket, kind, content, parent=kernel.get_parent("shell"))
 print("begins", flush=True)
-def double(x):
-    return x
 """
     MULTIPLY = """
 for _ in range(990):
@@ -65,26 +60,18 @@ for _ in range(500):
     send("display_data", {"text/plain": ""})
 """
 
-    def submission(self, arena):
-        work = wrong(double=self.SEND)
-        for number in range(20):
-            work = after(
-                work, "test_double", new_code_cell(self.NOTHING_MANY_TIMES if number % 2 else self.MULTIPLY)
-            )
-        return work
+    more_cells = [("test_double", cell) for cell in (MULTIPLY, NOTHING_MANY_TIMES) * 10]
 
     def harm(self, arena):
         size = len(arena.shown(self.name))
-        if size > self.LARGEST:
-            return f"its outputs are {size >> 20} MiB in the graded notebook"
-        return ""
+        return f"its outputs are {size >> 20} MiB in the graded notebook" if size > self.LARGEST else ""
 
 
 class MessageFlood(Attack):
     """Floods the grader's wires from threads that no interrupt reaches, with messages as large as may be."""
 
     limits = HASTY
-    double = """
+    code = """
 import threading
 def flood():
     kernel = get_ipython().kernel
@@ -105,7 +92,7 @@ class EndlessNonsense(Attack):
 
     limits = HASTY
     proof = "begins"
-    double = """
+    code = """
 import threading, time
 kernel, ways = get_ipython().kernel, []
 def way(function):
@@ -167,7 +154,6 @@ def biggest(x):
     while True:
         pass
 """
-    row_sums = biggest = ""
 
 
 class UncountedBytes(Attack):
@@ -175,7 +161,7 @@ class UncountedBytes(Attack):
 
     limits = HASTY | {"notebook_seconds": 20}
     proof = "begins"
-    double = """
+    code = """
 import json, threading
 kernel = get_ipython().kernel
 def send(kind="display_data", metadata=None, **content):
@@ -220,4 +206,153 @@ def biggest(x):
         way(x)
     return x.min()
 """
-    row_sums = biggest = ""
+
+
+class GiantAnswers(Attack):
+    """Answers with the largest and the deepest things there are: tensors, lists, integers, nests, itself."""
+
+    limits = IMPATIENT
+    code = """
+import functools
+def nest(depth):
+    return functools.reduce(lambda inner, _: [inner], range(depth), [])
+itself = {}
+itself["itself"] = [itself]
+kinds = [
+    lambda: torch.zeros(1).expand(10**12), lambda: torch.zeros(20_000_000), lambda: nest(9),
+    lambda: [torch.zeros(1_000_000)] * 50, lambda: 7 ** 200_000, lambda: nest(100_000), lambda: itself,
+    lambda: ["x" * 20_000] * 5_000, lambda: {str(n): [n] * 50 for n in range(9_000)},
+]
+turn = [0]
+def double(x):
+    turn[0] += 1
+    return kinds[turn[0] % len(kinds)]()
+row_sums = biggest = double
+"""
+
+
+class GiantErrors(Attack):
+    """Raises errors with messages and names of a hundred megabytes, in groups, in chains and without end."""
+
+    limits = HASTY
+    code = """
+def double(x):
+    raise type("E" * 10**7, (Exception,), {})("x" * 10**8)
+def row_sums(x):
+    error = ValueError("y" * 10**6)
+    for number in range(1000):
+        error = ExceptionGroup(f"group {number}" * 100, [error])
+    raise error
+def biggest(x):
+    try:
+        return biggest(x)
+    except RecursionError as error:
+        raise ValueError("z" * 10**5) from error
+class Unspeakable(Exception):
+    def __str__(self): raise self
+    __repr__ = __str__
+raise Unspeakable()
+"""
+
+
+class OneThingManyTimes(Attack):
+    """Answers with one thing referred to hundreds of thousands of times: small to send, endless to say."""
+
+    daily = "output_flood"
+    limits = IMPATIENT
+    proof = "answers"
+    code = """
+wide, plain = torch.ones(1000), torch.ones(3)
+def nest(leaf, *counts):
+    for count in counts:
+        leaf = [leaf] * count
+    return leaf
+deep = "x"
+for _ in range(40):
+    deep = [deep, deep]
+kinds = [
+    lambda x: nest(wide, 9_000, 50), lambda x: nest(x, 9_999, 9_999), lambda x: {"a": nest(plain, 9_999, 99)},
+    lambda x: tuple(nest(x * 2, 9_000, 9)), lambda x: {str(n): nest(x, 999) for n in range(999)},
+    lambda x: deep, lambda x: nest("y" * 9_999, 5_000), lambda x: nest(10**4_000, 9_000),
+    lambda x: {"k" * 10**6 + str(n): x for n in range(9)},
+    lambda x: [torch.ones(0) for _ in range(9_999)],
+]
+turn = [0]
+def double(x):
+    turn[0] += 1
+    return kinds[turn[0] % len(kinds)](x)
+row_sums = biggest = double
+print("answers")
+"""
+    # The same, packed by hand: nothing of the kernel's side keeps it within bounds.
+    answers = {
+        "biggest": FORGED_REPLIES
+        + """
+trees = [
+    {"list": [{"dict": [["value", {"list": [tensor] * 400_000}]]}] * 2},
+    {"list": [{"dict": [["value", {"dict": [[str(n), tensor] for n in range(300_000)]}]]}] * 2},
+    {"list": [{"dict": [["value", {"list": [array] * 300_000}]]}] * 2},
+    {"list": [{"dict": [["value", {"list": [{"list": []}] * 500_000}]]}] * 2},
+    {"list": [dict_of(value={"table": [["a"] * 900, [["array", array]] * 900, [None, 10, None]]})] * 2},
+    {"list": [dict_of(value={"column": ["a", ["object", {"list": [tensor] * 900}], [None, 900, None]]})] * 2},
+    {"list": [dict_of(value={"column": ["a", ["object", tensor], [None, 1000, None]]})] * 2},
+]
+def reply(number):
+    return words(trees[number % len(trees)])
+"""
+    }
+
+
+class PaddedTexts(Attack):
+    """Answers with arrays of texts of which one is long: numpy makes all others as long."""
+
+    limits = IMPATIENT
+    most_memory = 300  # MiB
+    proof = "answers"
+    code = (
+        FORGED_REPLIES
+        + """
+def padded(count, length):
+    return {"array": ["str", [count], ["x" * length, *[""] * (count - 1)], []]}
+values = [padded(1_000, 500_000), {"list": [padded(200, 19_000)] * 100}, padded(100_000, 20)]
+def reply(number):
+    return words({"list": [dict_of(value=values[number % len(values)])] * 2})
+print("answers")
+"""
+    )
+
+
+class StepsWithoutEnd(Attack):
+    """Reports hundreds of thousands of steps that ran, with long names, for its judge to look through."""
+
+    limits = IMPATIENT | {"notebook_seconds": 40}
+    proof = "reports"
+    code = (
+        FORGED_REPLIES
+        + """
+lists = [[f"step {n:x}" for n in range(60_000)], ["aten::" + "_" * 19_000 + str(n) for n in range(150)],
+         ["*" * 9_000, "[" * 9_000, "aten::[!" * 2_000]]
+def reply(number):
+    ran = {"list": [{"plain": name} for name in lists[number % len(lists)]]}
+    return words({"list": [dict_of(value=tensor, ran=ran, changed=ran)] * 2})
+print("reports", flush=True)
+"""
+    )
+
+
+class TextOfNoEncoding(Attack):
+    """Answers, raises and prints halves of surrogate pairs, control characters and a book of them."""
+
+    proof = "row_sums was called"
+    code = r"""
+import sys
+bad = "\ud800\udfff\x00\x1b[2J\x07\u202e\r\n{}'\"" * 50
+def double(x):
+    print(bad.encode("utf-8", "replace"))
+    return [bad, {bad: bad}]
+def row_sums(x):
+    print("row_sums was called")
+    raise ValueError(bad * 1000)
+def biggest(x):
+    raise type(bad[4:9].strip("\x00") or "E", (Exception,), {})(bad)
+"""

@@ -1,0 +1,423 @@
+"""Attacks that use up the machine, that never end, and kernels that end or refuse to."""
+
+import os
+import re
+import time
+
+from arena import HASTY, IMPATIENT, Attack
+from tiny_course import after
+
+from nbjudge.sandbox.forked_kernel import claimed_processor
+
+
+class ForkBomb(Attack):
+    """Forks as often as it can."""
+
+    represents = "using up the machine"
+    limits = HASTY
+    code = """
+import os
+def double(x):
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            pass
+"""
+
+
+class EveryProcessor(Attack):
+    """Keeps every processor busy, and lets its processes run on others than the one it was given."""
+
+    proof = r"ran on \[\d"
+    code = """
+import ctypes, os, subprocess, time
+libc = ctypes.CDLL(None)
+everywhere = (ctypes.c_ulong * 16)(*[2**64 - 1] * 16)
+number, attributes = (203, 314) if os.uname().machine == "x86_64" else (122, 274)
+reader, writer = os.pipe()
+for way in range(12):
+    if os.fork() == 0:
+        if way % 2:
+            os.setsid()
+        try:
+            os.sched_setaffinity(0, range(os.cpu_count()))
+        except OSError:
+            pass
+        libc.syscall(number, 0, ctypes.sizeof(everywhere), everywhere)
+        libc.syscall(attributes, 0, (ctypes.c_uint32 * 12)(48, 0, 0, 0, 0, 0), 0)
+        subprocess.run(["taskset", "-pc", f"0-{os.cpu_count() - 1}", str(os.getpid())], capture_output=True)
+        seen, ends = set(), time.monotonic() + 1
+        while time.monotonic() < ends:
+            seen.add(int(open("/proc/self/stat").read().rpartition(")")[2].split()[36]))
+        os.write(writer, b"".join(b"%d " % place for place in seen))
+        os._exit(0)
+os.close(writer)
+places = b""
+while said := os.read(reader, 100):
+    places += said
+print("ran on", sorted(set(map(int, places.split()))))
+"""
+
+    def harm(self, arena):
+        places = re.search(r"ran on (\[[^]]*\])", arena.shown(self.name))[1]
+        claimed = claimed_processor()
+        if claimed is None or len(os.sched_getaffinity(0)) == 1:  # a machine full of graders
+            return ""
+        return "" if places == f"[{claimed}]" else f"it ran on {places}, and not only on {claimed}"
+
+
+class FillsTheDisk(Attack):
+    """Fills every folder it can write: large files, many small ones, and ten terabytes of holes."""
+
+    proof = r"wrote [1-9]\d* MiB"
+    code = """
+import os, tempfile
+wrote = 0
+for folder in ("/tmp", "/dev/shm", "/home/student", ".", "/run", "/run/kernel", "/run/sockets", "/var/tmp"):
+    try:
+        for number in range(40):
+            with open(f"{folder}/big{number}", "wb") as stream:
+                for _ in range(400):
+                    wrote += stream.write(b"2" * 10**5) / 2**20
+    except OSError:
+        pass
+    try:
+        with open(f"{folder}/holes", "wb") as stream:
+            stream.truncate(10**13)
+    except OSError:
+        pass
+    try:
+        for number in range(30_000):
+            os.mkdir(f"{folder}/{number}")
+    except OSError:
+        pass
+print("wrote", int(wrote), "MiB")
+"""
+    nothing_left = "free True"
+    next_looks = "import shutil\nprint('free', shutil.disk_usage('/tmp').free > 60 * 2**20)"
+
+    def harm(self, arena):
+        written = int(re.search(self.proof, arena.shown(self.name))[0].split()[1])
+        return "it wrote more than is allowed" if written > 100 else ""
+
+
+class AllTerminals(Attack):
+    """Takes all terminals of the machine, so that no one else can open one."""
+
+    proof = "took [0-9]+"
+    code = """
+import os
+def take():
+    taken = 0
+    try:
+        while True:
+            os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
+            taken += 1
+    except OSError:
+        return taken
+took = take()
+for _ in range(20):
+    if os.fork() == 0:
+        take()
+        import time
+        time.sleep(5)
+        os._exit(0)
+print("took", took)
+"""
+    MOST = 64
+
+    def harm(self, arena):
+        taken = int(arena.shown(self.name).split("took ")[1].split("\\n")[0])
+        os.close(os.openpty()[0])  # the machine has some left
+        return f"it took {taken} terminals" if taken > self.MOST else ""
+
+
+class TensorOfAllMemory(Attack):
+    """Fills memory with tensors and lists, a little at a time and all at once."""
+
+    code = """
+kept = []
+def double(x):
+    kept.append(torch.ones(10**9))
+    return x
+def row_sums(x):
+    while True:
+        kept.append(torch.ones(10**6))
+def biggest(x):
+    while True:
+        kept.extend([[None] * 10**5 for _ in range(10)])
+"""
+
+
+class MemoryOfManyProcesses(Attack):
+    """Holds memory where little seems to be: rewritten forks, programs, lost first threads, sockets."""
+
+    daily = "tensor_of_all_memory"
+    proof = "begins"
+    MOST = 800  # MiB; 512 are allowed
+    code = """
+import ctypes, os, socket, sys, threading, time
+libc = ctypes.CDLL(None)
+def told(many, work):
+    "The sum of what as many children say that they hold, who then keep it."
+    reader, writer = os.pipe()
+    for _ in range(many):
+        if os.fork() == 0:
+            try:
+                work(lambda held: os.write(writer, b"%d\\n" % (held >> 20)))
+                time.sleep(20)
+            finally:
+                os._exit(0)
+    said = b""
+    while said.count(b"\\n") < many:
+        said += os.read(reader, 4096)
+    time.sleep(1)
+    return sum(map(int, said.split()))
+def rewritten(tell):
+    "Writes over what it shares with its parent, and so makes it its own."
+    held = 0
+    with open("/proc/self/maps") as maps, open("/proc/self/pagemap", "rb") as pages:
+        places = [line.split()[:2] for line in maps if "[stack]" not in line]
+        for span, rights in places:
+            start, end = (int(place, 16) for place in span.split("-"))
+            if "rw" not in rights:
+                continue
+            pages.seek(start // 4096 * 8)
+            for place in range(start, end, 4096):
+                if pages.read(8)[7] & 128:  # there is a page at all
+                    ctypes.c_char.from_address(place).value = ctypes.c_char.from_address(place).value
+                    held += 4096
+    tell(held)
+def after_exec(tell):
+    tell(0)  # the program itself keeps what it says
+    code = "import time; held = b'x' * (100 << 20); time.sleep(20)"
+    os.execv(sys.executable, [sys.executable, "-S", "-E", "-c", code])
+def without_its_first_thread(tell):
+    def hold():
+        time.sleep(0.2)  # by now the first thread is gone
+        held = [b"x" * 2**20 for _ in range(200)]
+        tell(200 << 20)
+        time.sleep(20)
+    threading.Thread(target=hold).start()
+    libc.syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+def in_sockets(tell):
+    kept, held = [], 0
+    for pair in (socket.socketpair() for _ in range(80)):
+        kept.append(pair)
+        for end in pair:
+            end.setblocking(False)
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**20)
+            try:
+                while True:
+                    held += end.send(b"x" * 2**15)
+            except BlockingIOError:
+                pass
+    tell(held)
+    time.sleep(20)
+def hold(many, way):
+    held = told(many, way)
+    if way is after_exec:
+        time.sleep(3)
+        numbers = filter(str.isdigit, os.listdir("/proc"))
+        programs = [open(f"/proc/{number}/statm").read().split() for number in numbers]
+        held = sum(int(pages[1]) - int(pages[2]) for pages in programs) >> 8
+    print("holds", held, "MiB", way.__name__, flush=True)
+def double(x):
+    hold(8, rewritten)
+def row_sums(x):
+    hold(12, after_exec)
+def biggest(x):
+    hold(5, without_its_first_thread)
+def by_sockets():
+    hold(8, in_sockets)
+print("begins")
+"""
+
+    more_cells = [("end", "by_sockets()")]
+
+    def harm(self, arena):
+        held = re.findall(r"holds (\d+) MiB (\w+)", arena.shown(self.name))
+        return "".join(f"it held {size} MiB {way}; " for size, way in held if int(size) > self.MOST)
+
+
+class Exits(Attack):
+    """Ends its kernel in every cell and answer by every polite way: exit, quit, SystemExit, os._exit."""
+
+    represents = "kernels that end"
+    limits = HASTY
+    code = """
+import os, sys
+def double(x):
+    os._exit(0)
+def row_sums(x):
+    sys.exit(2)
+def biggest(x):
+    get_ipython().ask_exit()
+    raise KeyboardInterrupt
+"""
+    answers = {"biggest": "quit()"}
+
+
+class KillsItself(Attack):
+    """Kills its kernel by signals, an abort, and a read of memory that is not there."""
+
+    limits = HASTY
+    code = """
+import ctypes, os, signal
+def double(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+    os.abort()
+def row_sums(x):
+    ctypes.string_at(0)
+def biggest(x):
+    signal.raise_signal(signal.SIGSEGV)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(0, signal.SIGTERM)
+    os._exit(9)
+"""
+
+
+class OverflowsTheStack(Attack):
+    """Recurses without end, in Python with the limit taken off, and in C."""
+
+    limits = HASTY
+    code = """
+import sys
+
+sys.setrecursionlimit(10**9)
+class Endless:
+    def __repr__(self): return repr(self)
+    def __getattr__(self, name): return getattr(self, name + "x")
+def double(x):
+    def deeper(n): return deeper(n + 1)
+    return deeper(0)
+def biggest(x):
+    return repr(Endless())
+"""
+
+
+class DiesWhenRunAgain(Attack):
+    """Lets cells run once and kill the kernel whenever they are run again, so that it begins without end."""
+
+    limits = HASTY | {"notebook_seconds": 15}
+    proof = "first time"
+    code = "def double(x):\n    os._exit(1)"
+    answers = {"row_sums": "", "biggest": ""}
+
+    def submission(self, arena):
+        soon = time.time() + 1.5
+        cells = [
+            f"import os, time\nif time.time() > {soon + number / 20}:\n    os._exit(1)\nprint('first time')"
+            for number in reversed(range(40))
+        ]
+        work = after(super().submission(arena), "setup", *cells)
+        return after(work, "double", "time.sleep(3)\nos._exit(1)")
+
+
+class WillNotGo(Attack):
+    """Refuses to end: exit handlers, threads that are waited for, and every signal that asks ignored."""
+
+    limits = HASTY
+    code = """
+import atexit, os, signal, threading, time
+for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGCHLD}:
+    signal.signal(number, signal.SIG_IGN)
+atexit.register(time.sleep, 1000)
+threading.Thread(target=time.sleep, args=(1000,)).start()
+get_ipython().kernel.do_shutdown = lambda restart: time.sleep(1000)
+def double(x):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+    return x
+"""
+
+
+class SignalsEveryone(Attack):
+    """Sends every signal to every process that it can name: its group, its parent, the first."""
+
+    proof = "sent them all"
+    code = """
+import os, signal
+numbers = [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGSTOP, signal.SIGTSTP, signal.SIGKILL]
+def send():
+    assert os.getpid() == 1, "not in a sandbox: these would be everyone's"
+    for process in [-1, 1, os.getppid(), os.getpgid(0), *range(2, 400)]:
+        for number in numbers:
+            try:
+                os.kill(process, number)
+            except OSError:
+                pass
+for number in numbers[:3]:
+    signal.signal(number, signal.SIG_IGN)
+send()
+print("sent them all")
+def double(x):
+    send()
+    return x
+"""
+
+
+class EndlessAnswer(Attack):
+    """Never ends its answers: a loop, and a loop that swallows the interrupt."""
+
+    limits = HASTY
+    code = """
+def double(x):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass
+"""
+
+
+class HoldsTheInterpreter(Attack):
+    """Holds the interpreter's lock in C code that no interrupt of Python's reaches."""
+
+    limits = HASTY
+    code = """
+import ctypes, signal
+signal.signal(signal.SIGINT, lambda *arguments: None)
+def double(x):
+    ctypes.PyDLL(None).sleep(1000)
+    return x
+"""
+
+
+class AsksForInput(Attack):
+    """Asks the grader to type something, in every cell and every answer, and waits for it."""
+
+    limits = IMPATIENT
+    proof = "no input"
+    code = """
+import getpass
+def ask():
+    for question in (input, getpass.getpass):
+        try:
+            question("How many points? ")
+        except Exception as error:
+            print("no input:", type(error).__name__)
+def double(x):
+    ask()
+    kernel = get_ipython().kernel
+    kernel._allow_stdin = True
+    return x * float(input("How many points? "))
+def row_sums(x):
+    ask()
+    return x.sum()
+"""
+
+
+class DeepFolders(Attack):
+    """Works in a folder within 18,000 others, whose name the system takes minutes to put together."""
+
+    proof = "longer than any program can use"
+    code = """
+import os
+for _ in range(18_000):
+    os.mkdir("d")
+    os.chdir("d")
+"""
