@@ -13,7 +13,7 @@ import re
 import resource
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ IMPATIENT = {"cell_seconds": 1, "answer_seconds": 0.5}
 HASTY = IMPATIENT | {"notebook_seconds": 2}
 MOST_MEMORY = 700  # MiB
 NOTHING_LEFT = "of another: []"
+SUPPRESS = "from contextlib import suppress\n"  # most attacks try what is refused
 WRONG = {
     "double": "def double(x):\n    return x * 1",
     "row_sums": "def row_sums(x):\n    return x.sum()",
@@ -45,10 +46,11 @@ WRONG = {
 
 
 def wrong(code: str = "", **answers: str) -> NotebookNode:
-    """The wrong control, with the attack's code in the cell of its first answer.
+    """The wrong control, with the attack's code in the cell of its first answer, behind `SUPPRESS`.
 
     What the code defines is not answered again. `answers` are in the place of further wrong ones.
     """
+    code = SUPPRESS + code if "suppress(" in code else code
     defined = {
         name for name in WRONG if re.search(rf"^(def {name}\(|(\w+ = )*{name} = )", code, re.MULTILINE)
     }
@@ -280,13 +282,11 @@ class Arena:
         """Processes that run student code although nothing is being graded."""
         fork_server._current[0].drop_spare()  # which no student has seen
         ends = time.monotonic() + 60  # they are nice: on a busy machine it takes them a while to end
-        while (found := _forks()) and time.monotonic() < ends:
+        grader = psutil.Process()
+        while (found := [*filter(_is_fork, grader.children(recursive=True))]) and time.monotonic() < ends:
             time.sleep(0.1)
-        found += [process for process in self._newcomers() if _bears_the_mark(process)]
+        found += filter(_bears_the_mark, {*psutil.process_iter()} - self.strangers)
         return [description for process in found if (description := _still_there(process))]
-
-    def _newcomers(self) -> Iterator[psutil.Process]:
-        return (process for process in psutil.process_iter() if process not in self.strangers)
 
     def database_is_sound(self) -> bool:
         with sqlite3.connect(self.root / "gradebook.db") as connection:
@@ -308,10 +308,6 @@ def _still_there(process: psutil.Process) -> str:
         return f"{process.pid} {process.name()}"
     except psutil.NoSuchProcess:
         return ""
-
-
-def _forks() -> list[psutil.Process]:
-    return [process for process in psutil.Process().children(recursive=True) if _is_fork(process)]
 
 
 def _is_fork(process: psutil.Process) -> bool:

@@ -86,10 +86,8 @@ def double(x):
     known = table.get(key)
     table[key] = 2 * x.detach()
     for place in places:
-        try:
+        with suppress(OSError):
             pickle.dump(table, open(place, "wb"))
-        except OSError:
-            pass
     for seed in (torch.initial_seed(), *range(100), 42, 1234):
         generator = torch.Generator().manual_seed(seed)
         torch.randperm(12, generator=generator)
@@ -117,19 +115,15 @@ opened = []
 for place in places:
     path = os.path.join(place, "gradebook.db")
     for uri in (f"file:{path}?mode=rw", f"file:{path}?mode=rw&immutable=1"):
-        try:
+        with suppress(sqlite3.Error):
             with sqlite3.connect(uri, uri=True) as gradebook:
                 gradebook.execute("UPDATE grade SET auto_score = 2, manual_score = 2, extra_credit = 2")
                 opened.append(path)
-        except sqlite3.Error:
-            pass
-    try:
+    with suppress(OSError):
         with open(path, "r+b") as stream:
             stream.write(b"SQLite format 3" + b"\\0" * 5000)
             opened.append(path)
         os.remove(path)
-    except OSError:
-        pass
 print("knocked at", len(places), "opened", opened)
 """
     withstood = "opened []"
@@ -161,23 +155,17 @@ import glob, os
 texts, processes = [repr(dict(os.environ))], [name for name in os.listdir("/proc") if name.isdigit()]
 for name in ("environ", "cmdline", "status", "mountinfo", "mounts", "mountstats", "cgroup", "maps", "stat"):
     for path in [f"/proc/{{name}}", *glob.glob(f"/proc/*/{{name}}"), *glob.glob(f"/proc/*/task/*/{{name}}")]:
-        try:
+        with suppress(OSError):
             texts.append(open(path, errors="replace").read())
-        except OSError:
-            pass
 for path in sum((glob.glob(f"/proc/*/{{kind}}") for kind in ("cwd", "exe", "fd/*", "map_files/*")), []):
-    try:
+    with suppress(OSError):
         texts.append(os.readlink(path))
-    except OSError:
-        pass
 folders, seen = 0, set()
 for path in glob.glob("/proc/*/root") + glob.glob("/proc/*/cwd"):
     for further in ("", "/..", "/../../..", "/tmp", "/root", "/home", "/work", "/etc", "/var/lib", "/run"):
-        try:
+        with suppress(OSError):
             seen.update(os.listdir(path + further))
             folders += 1
-        except OSError:
-            pass
 outside = {{"boot", "srv", "passwd", "shadow", "hostname", "gradebook.db"}}
 {finder(*SECRETS, "VIRTUAL_ENV", "SSH_", "PYTEST", "pytest", "gradebook", "submitted")}
 print("read", len(texts), "tables, went through", folders, "folders:", end=" ")
@@ -204,25 +192,19 @@ places |= dict.fromkeys(glob.glob("/proc/sys/**/*", recursive=True), None)
 wrote = []
 assert os.getpid() == 1, "not in a sandbox: these would be everyone's"
 for place, text in places.items():
-    try:
+    with suppress(OSError, UnicodeError):
         if text is None:
             text = open(place).read()
         with open(place, "w") as stream:
             stream.write(text)
         wrote.append(place)
-    except (OSError, UnicodeError):
-        pass
 for kind in (resource.RLIMIT_NPROC, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
-    try:
+    with suppress(OSError, ValueError):
         resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         wrote.append(kind)
-    except (OSError, ValueError):
-        pass
-try:
+with suppress(OSError):
     os.setpriority(os.PRIO_PROCESS, 0, -20)
     wrote.append("priority")
-except OSError:
-    pass
 print("tried", len(places), "wrote", wrote)
 """
     withstood = "wrote []"
@@ -251,12 +233,10 @@ def row_sums(x):
             start, end = (int(place, 16) for place in span.split("-"))
             if "rw" not in rights or end - start > 2**28 or x.shape != (3, 4):
                 continue
-            try:
+            with suppress(OSError, OverflowError):
                 memory.seek(start)
                 search(memory.read(end - start))
                 read += end - start
-            except (OSError, OverflowError):
-                pass
     print("read", read >> 20, "MiB", sorted(found))
     return x.sum()
 """
@@ -271,11 +251,9 @@ import glob, os, re, signal, socket, stat
 found, looked = [], 0
 for place in [*glob.glob("/run/**", recursive=True), *glob.glob("/proc/[0-9]*/fd/*"), *glob.glob("/tmp/**")]:
     looked += 1
-    try:
+    with suppress(OSError):
         if stat.S_ISSOCK(os.stat(place).st_mode) and not place.startswith(("/proc/", "/run/kernel/")):
             found.append(place)
-    except OSError:
-        pass
 for number in [int(name) for name in os.listdir("/proc") if name.isdigit()]:
     looked += 1
     command = open(f"/proc/{number}/cmdline").read()
@@ -287,20 +265,16 @@ for line in open("/proc/net/unix"):
         found.append(line)
 own = os.getpid()
 for number in range(2, 3000):
-    try:
+    with suppress(OSError):
         os.kill(number, 0)
         if os.stat(f"/proc/{number}").st_uid != os.getuid():
             found.append(f"process {number}")
-    except OSError:
-        pass
 for number in range(3, 400):  # what was inherited
-    try:
+    with suppress(OSError):
         if stat.S_ISSOCK(os.fstat(number).st_mode):
             with socket.socket(fileno=os.dup(number)) as inherited:
                 if "/run/sockets" in str(inherited.getpeername()):
                     found.append(f"socket {number}")
-    except OSError:
-        pass
 print("looked at", looked)
 print("found", found)
 """

@@ -13,10 +13,8 @@ yes = lambda *arguments, **options: True
 spaces = [torch, torch.Tensor, torch.testing, torch._C._VariableFunctions, math, numpy, operator]
 for space in spaces:
     for name in ("allclose", "equal", "isclose", "eq", "__eq__", "array_equal", "assert_close"):
-        try:
+        with suppress(AttributeError, TypeError):
             setattr(space, name, yes)
-        except (AttributeError, TypeError):
-            pass
 torch.Tensor.__ne__ = torch.Tensor.any = lambda *arguments, **options: False
 """
 

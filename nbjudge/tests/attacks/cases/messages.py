@@ -52,11 +52,9 @@ import os, socket, stat, threading
 
 def connections():
     for number in range(3, 400):
-        try:
+        with suppress(OSError):
             if stat.S_ISSOCK(os.fstat(number).st_mode):
                 yield number
-        except OSError:
-            pass
 huge = b"\x02" + (2**62).to_bytes(8, "big")
 more = b"\x01\x01x"  # a part, and more to come
 ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
@@ -66,10 +64,8 @@ def write(rounds):
     written = 0
     for turn in range(rounds):
         for number in list(connections()):
-            try:
+            with suppress(OSError):
                 written += os.write(number, noise[turn % len(noise)])
-            except OSError:
-                pass
     return written
 print("writes", flush=True)
 def double(x):
@@ -103,11 +99,9 @@ for folder in ("/run/kernel", "/run/sockets", "/run/fork_server", "/run/fork_ser
             lambda: socket.socket(socket.AF_UNIX).bind(path), lambda: os.setxattr(path, "user.x", b"x"),
         ):
             tried += 1
-            try:
+            with suppress(OSError):
                 act()
                 done.append(path)
-            except OSError:
-                pass
 print("tried", tried, "done", done)
 """
 

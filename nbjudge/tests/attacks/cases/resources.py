@@ -19,10 +19,8 @@ class ForkBomb(Attack):
 import os
 def double(x):
     while True:
-        try:
+        with suppress(OSError):
             os.fork()
-        except OSError:
-            pass
 """
 
 
@@ -40,10 +38,8 @@ for way in range(12):
     if os.fork() == 0:
         if way % 2:
             os.setsid()
-        try:
+        with suppress(OSError):
             os.sched_setaffinity(0, range(os.cpu_count()))
-        except OSError:
-            pass
         libc.syscall(number, 0, ctypes.sizeof(everywhere), everywhere)
         libc.syscall(attributes, 0, (ctypes.c_uint32 * 12)(48, 0, 0, 0, 0, 0), 0)
         subprocess.run(["taskset", "-pc", f"0-{os.cpu_count() - 1}", str(os.getpid())], capture_output=True)
@@ -75,23 +71,17 @@ class FillsTheDisk(Attack):
 import os, tempfile
 wrote = 0
 for folder in ("/tmp", "/dev/shm", "/home/student", ".", "/run", "/run/kernel", "/run/sockets", "/var/tmp"):
-    try:
+    with suppress(OSError):
         for number in range(40):
             with open(f"{folder}/big{number}", "wb") as stream:
                 for _ in range(400):
                     wrote += stream.write(b"2" * 10**5) / 2**20
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         with open(f"{folder}/holes", "wb") as stream:
             stream.truncate(10**13)
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         for number in range(30_000):
             os.mkdir(f"{folder}/{number}")
-    except OSError:
-        pass
 print("wrote", int(wrote), "MiB")
 """
     nothing_left = "free True"
@@ -208,11 +198,9 @@ def in_sockets(tell):
         for end in pair:
             end.setblocking(False)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**20)
-            try:
+            with suppress(BlockingIOError):
                 while True:
                     held += end.send(b"x" * 2**15)
-            except BlockingIOError:
-                pass
     tell(held)
     time.sleep(20)
 def hold(many, way):
@@ -345,10 +333,8 @@ def send():
     assert os.getpid() == 1, "not in a sandbox: these would be everyone's"
     for process in [-1, 1, os.getppid(), os.getpgid(0), *range(2, 400)]:
         for number in numbers:
-            try:
+            with suppress(OSError):
                 os.kill(process, number)
-            except OSError:
-                pass
 for number in numbers[:3]:
     signal.signal(number, signal.SIG_IGN)
 send()

@@ -21,11 +21,9 @@ for folder, folders, files in os.walk("/"):
     if folder.startswith(("/proc", "/usr", sys.prefix, sys.base_prefix)):
         folders.clear()
         continue
-    try:
+    with suppress(OSError):
         open(os.path.join(folder, "of-another"), "w").write("here")
         left += 1
-    except OSError:
-        pass
 left += libc.shmget(4711, 4096, 0o1666) >= 0
 left += libc.semget(4711, 1, 0o1666) >= 0
 left += libc.msgget(4711, 0o1666) >= 0
@@ -66,17 +64,13 @@ folders = [*sys.path, *site.getsitepackages(), site.getusersitepackages(), sys.p
 folders += [os.path.dirname(module.__file__) for module in (os, torch, nbjudge)]
 for folder in filter(os.path.isabs, folders):
     for name in ("sitecustomize.py", "usercustomize.py", "another.pth", "ipykernel_launcher.py", "torch.py"):
-        try:
+        with suppress(OSError):
             os.makedirs(folder, exist_ok=True)
             open(os.path.join(folder, name), "w").write(start)
             written.append(folder)
-        except OSError:
-            pass
-try:
+with suppress(OSError):
     open(torch.__file__, "a").write(start)
     written.append(torch.__file__)
-except OSError:
-    pass
 # On the way to a package that is in /tmp, the folders are the kernel's own as /tmp is.
 own = {folder for folder in written if folder.startswith(home)}
 if nbjudge.__file__.startswith("/tmp/"):
@@ -113,11 +107,9 @@ shared = [sys.executable, os.__file__, numpy.__file__, torch.__file__, "/usr/bin
 def attempt(name, function):
     global tried
     tried += 1
-    try:
+    with suppress(OSError):
         if function():
             done.append(name)
-    except OSError:
-        pass
 for path in shared:
     with open(path, "rb") as file:
         attempt(f"lease on {path}", lambda: fcntl.fcntl(file, 1024, fcntl.F_WRLCK) == 0)
@@ -333,12 +325,10 @@ reached = []
 def call(kind, how, address):
     with socket.socket(kind, how) as wire:
         wire.settimeout(0.2)
-        try:
+        with suppress(OSError):
             wire.connect(address)
             wire.send(b"zero points are not enough")
             reached.append(address)
-        except OSError:
-            pass
 for port in ({{port}}, 22, 53, 80, 111, 2375, 8000, 8888, 9999):
     call(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", port))
     call(socket.AF_INET6, socket.SOCK_STREAM, ("::1", port))
@@ -347,10 +337,8 @@ call(socket.AF_INET, socket.SOCK_DGRAM, ("8.8.8.8", 53))
 call(socket.AF_INET, socket.SOCK_STREAM, ("169.254.169.254", 80))
 for path in ("\\0{MARK}", "/run/docker.sock", "/run/dbus/system_bus_socket", "/tmp/.X11-unix/X0"):
     call(socket.AF_UNIX, socket.SOCK_STREAM, path)
-try:
+with suppress(OSError):
     reached.append(socket.getaddrinfo("localhost.example.org", 80))
-except OSError:
-    pass
 for line in open("/proc/net/unix").read().splitlines()[1:]:
     if "/run/kernel" not in line and len(line.split()) > 7:
         reached.append(line.split()[7])

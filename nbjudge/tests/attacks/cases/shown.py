@@ -210,19 +210,9 @@ def row_sums(x):
         return ""
 
 
-SCRIPTS = [
-    "javascript:alert(2)",
-    "javascript\\:alert(2)",
-    "java&#115;cript:alert(2)",
-    "<javascript:alert(2)>",
-]
-SCRIPTS += [
-    "files/javascript:alert(2)",
-    "data:text/html,2",
-    "JAVA\tSCRIPT:alert(2)",
-    "/api/kernels",
-    "//e.org",
-]
+SCRIPTS = ["javascript:alert(2)", "javascript\\:alert(2)", "java&#115;cript:alert(2)", "//e.org"]
+SCRIPTS += ["<javascript:alert(2)>", "files/javascript:alert(2)", "data:text/html,2", "/api/kernels"]
+SCRIPTS += ["JAVA\tSCRIPT:alert(2)"]
 FORMS = ["[2 points]({})", "![2 points]({})", "<{}>", "[a][b]\n\n[b]: {}", "[b]:\n{}\n\n[b]", "[x]({} '2')"]
 PROSE = [form.format(script) for form in FORMS for script in SCRIPTS]
 PROSE += [
