@@ -93,7 +93,10 @@ builtins.exec = forged_exec
 
 
 class Attack:
-    """A family member of `cases`: a class whose docstring says in one sentence what it tries."""
+    """What is handed in and what must come of it: a row of `ATTACKS` in a file of `cases`, or a class there.
+
+    What it tries is said in one sentence, which is a class's docstring.
+    """
 
     # Code in the cell of the first answer, with the course's folder and the mark's for {root} and {mark}.
     code = ""
@@ -109,6 +112,12 @@ class Attack:
     represents = ""  # the family of attacks for which `make test` runs this one
     daily = ""  # an attack of the same kind that `make test` runs in its place: this one takes long
     most_memory: float = MOST_MEMORY  # MiB that grading it may cost the grader's own process
+
+    def __init__(self, tries: str = "", **about: Any) -> None:
+        assert all(hasattr(Attack, name) for name in about), about
+        vars(self).update(about)
+        self.tries = tries or " ".join((self.__doc__ or "").split())
+        self.name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def submission(self, arena: Arena) -> NotebookNode | bytes:
         """What is handed in; the arena says what an attacker could have guessed."""
@@ -128,14 +137,6 @@ class Attack:
     def harm(self, arena: Arena) -> str:
         """A sentence, if damage of the attack's own kind can be seen from outside."""
         return ""
-
-    @property
-    def name(self) -> str:
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-
-    @property
-    def tries(self) -> str:
-        return " ".join((self.__doc__ or "").split())
 
     def lay_out(self, folder: Path, arena: Arena) -> None:
         """Put what is beside the notebook into the submitted folder."""
@@ -166,9 +167,12 @@ class Attack:
 
 
 def all_attacks() -> list[Attack]:
+    attacks = []
     for path in sorted(CASES.glob("*.py")):
-        importlib.import_module(f"cases.{path.stem}")
-    return [kind() for kind in Attack.__subclasses__()]
+        for name, attack in importlib.import_module(f"cases.{path.stem}").ATTACKS.items():
+            attack.name = name
+            attacks.append(attack)
+    return attacks + [kind() for kind in Attack.__subclasses__()]
 
 
 def _most_memory() -> float:

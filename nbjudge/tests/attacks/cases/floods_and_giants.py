@@ -67,11 +67,11 @@ for _ in range(500):
         return f"its outputs are {size >> 20} MiB in the graded notebook" if size > self.LARGEST else ""
 
 
-class MessageFlood(Attack):
-    """Floods the grader's wires from threads that no interrupt reaches, with messages as large as may be."""
-
-    limits = HASTY
-    code = """
+ATTACKS = {
+    "message_flood": Attack(
+        "Floods the grader's wires from threads that no interrupt reaches, with messages as large as may be.",
+        limits=HASTY,
+        code="""
 import threading
 def flood():
     kernel = get_ipython().kernel
@@ -84,15 +84,13 @@ def double(x):
         threading.Thread(target=flood, daemon=True).start()
     return x
 double(torch.ones(2))
-"""
-
-
-class EndlessNonsense(Attack):
-    """Sends without pause what is no message, or a reply to no one, so that no clock is looked at."""
-
-    limits = HASTY
-    proof = "begins"
-    code = """
+""",
+    ),
+    "endless_nonsense": Attack(
+        "Sends without pause what is no message, or a reply to no one, so that no clock is looked at.",
+        limits=HASTY,
+        proof="begins",
+        code="""
 import threading, time
 kernel, ways = get_ipython().kernel, []
 def way(function):
@@ -153,15 +151,13 @@ def biggest(x):
     flood(ways[3:5])
     while True:
         pass
-"""
-
-
-class UncountedBytes(Attack):
-    """Fills the grader with what a count of messages leaves out: empty structures, frames, keys."""
-
-    limits = HASTY | {"notebook_seconds": 20}
-    proof = "begins"
-    code = """
+""",
+    ),
+    "uncounted_bytes": Attack(
+        "Fills the grader with what a count of messages leaves out: empty structures, frames, keys.",
+        limits=HASTY | {"notebook_seconds": 20},
+        proof="begins",
+        code="""
 import json, threading
 kernel = get_ipython().kernel
 def send(kind="display_data", metadata=None, **content):
@@ -205,14 +201,12 @@ def biggest(x):
     for way in ways[5:]:
         way(x)
     return x.min()
-"""
-
-
-class GiantAnswers(Attack):
-    """Answers with the largest and the deepest things there are: tensors, lists, integers, nests, itself."""
-
-    limits = IMPATIENT
-    code = """
+""",
+    ),
+    "giant_answers": Attack(
+        "Answers with the largest and the deepest things there are: tensors, lists, integers, nests, itself.",
+        limits=IMPATIENT,
+        code="""
 import functools
 def nest(depth):
     return functools.reduce(lambda inner, _: [inner], range(depth), [])
@@ -228,14 +222,12 @@ def double(x):
     turn[0] += 1
     return kinds[turn[0] % len(kinds)]()
 row_sums = biggest = double
-"""
-
-
-class GiantErrors(Attack):
-    """Raises errors with messages and names of a hundred megabytes, in groups, in chains and without end."""
-
-    limits = HASTY
-    code = """
+""",
+    ),
+    "giant_errors": Attack(
+        "Raises errors with messages and names of a hundred megabytes, in groups, in chains and without end.",
+        limits=HASTY,
+        code="""
 def double(x):
     raise type("E" * 10**7, (Exception,), {})("x" * 10**8)
 def row_sums(x):
@@ -252,16 +244,14 @@ class Unspeakable(Exception):
     def __str__(self): raise self
     __repr__ = __str__
 raise Unspeakable()
-"""
-
-
-class OneThingManyTimes(Attack):
-    """Answers with one thing referred to hundreds of thousands of times: small to send, endless to say."""
-
-    daily = "output_flood"
-    limits = IMPATIENT
-    proof = "answers"
-    code = """
+""",
+    ),
+    "one_thing_many_times": Attack(
+        "Answers with one thing referred to hundreds of thousands of times: small to send, endless to say.",
+        daily="output_flood",
+        limits=IMPATIENT,
+        proof="answers",
+        code="""
 wide, plain = torch.ones(1000), torch.ones(3)
 def nest(leaf, *counts):
     for count in counts:
@@ -283,11 +273,11 @@ def double(x):
     return kinds[turn[0] % len(kinds)](x)
 row_sums = biggest = double
 print("answers")
-"""
-    # The same, packed by hand: nothing of the kernel's side keeps it within bounds.
-    answers = {
-        "biggest": FORGED_REPLIES
-        + """
+""",
+        # The same, packed by hand: nothing of the kernel's side keeps it within bounds.
+        answers={
+            "biggest": FORGED_REPLIES
+            + """
 trees = [
     {"list": [{"dict": [["value", {"list": [tensor] * 400_000}]]}] * 2},
     {"list": [{"dict": [["value", {"dict": [[str(n), tensor] for n in range(300_000)]}]]}] * 2},
@@ -300,18 +290,16 @@ trees = [
 def reply(number):
     return words(trees[number % len(trees)])
 """
-    }
-
-
-class PaddedTexts(Attack):
-    """Answers with arrays of texts of which one is long: numpy makes all others as long."""
-
-    limits = IMPATIENT
-    most_memory = 300  # MiB
-    proof = "answers"
-    code = (
-        FORGED_REPLIES
-        + """
+        },
+    ),
+    "padded_texts": Attack(
+        "Answers with arrays of texts of which one is long: numpy makes all others as long.",
+        limits=IMPATIENT,
+        most_memory=300,  # MiB
+        proof="answers",
+        code=(
+            FORGED_REPLIES
+            + """
 def padded(count, length):
     return {"array": ["str", [count], ["x" * length, *[""] * (count - 1)], []]}
 values = [padded(1_000, 500_000), {"list": [padded(200, 19_000)] * 100}, padded(100_000, 20)]
@@ -319,17 +307,15 @@ def reply(number):
     return words({"list": [dict_of(value=values[number % len(values)])] * 2})
 print("answers")
 """
-    )
-
-
-class StepsWithoutEnd(Attack):
-    """Reports hundreds of thousands of steps that ran, with long names, for its judge to look through."""
-
-    limits = IMPATIENT | {"notebook_seconds": 40}
-    proof = "reports"
-    code = (
-        FORGED_REPLIES
-        + """
+        ),
+    ),
+    "steps_without_end": Attack(
+        "Reports hundreds of thousands of steps that ran, with long names, for its judge to look through.",
+        limits=IMPATIENT | {"notebook_seconds": 40},
+        proof="reports",
+        code=(
+            FORGED_REPLIES
+            + """
 lists = [[f"step {n:x}" for n in range(60_000)], ["aten::" + "_" * 19_000 + str(n) for n in range(150)],
          ["*" * 9_000, "[" * 9_000, "aten::[!" * 2_000]]
 def reply(number):
@@ -337,14 +323,12 @@ def reply(number):
     return words({"list": [dict_of(value=tensor, ran=ran, changed=ran)] * 2})
 print("reports", flush=True)
 """
-    )
-
-
-class TextOfNoEncoding(Attack):
-    """Answers, raises and prints halves of surrogate pairs, control characters and a book of them."""
-
-    proof = "row_sums was called"
-    code = r"""
+        ),
+    ),
+    "text_of_no_encoding": Attack(
+        "Answers, raises and prints halves of surrogate pairs, control characters and a book of them.",
+        proof="row_sums was called",
+        code=r"""
 import sys
 bad = "\ud800\udfff\x00\x1b[2J\x07\u202e\r\n{}'\"" * 50
 def double(x):
@@ -355,4 +339,6 @@ def row_sums(x):
     raise ValueError(bad * 1000)
 def biggest(x):
     raise type(bad[4:9].strip("\x00") or "E", (Exception,), {})(bad)
-"""
+""",
+    ),
+}

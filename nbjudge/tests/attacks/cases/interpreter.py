@@ -3,22 +3,6 @@
 from arena import SECRETS, Attack, finder
 
 
-class PatchedComparisons(Attack):
-    """Patches every function that compares numbers: torch.allclose, equal, ==, math.isclose, numpy's."""
-
-    represents = "patched functions"
-    code = """
-import math, numpy, operator, unittest
-yes = lambda *arguments, **options: True
-spaces = [torch, torch.Tensor, torch.testing, torch._C._VariableFunctions, math, numpy, operator]
-for space in spaces:
-    for name in ("allclose", "equal", "isclose", "eq", "__eq__", "array_equal", "assert_close"):
-        with suppress(AttributeError, TypeError):
-            setattr(space, name, yes)
-torch.Tensor.__ne__ = torch.Tensor.any = lambda *arguments, **options: False
-"""
-
-
 class PatchedExec(Attack):
     """Takes the place of `exec` and `compile`, reads the grader's code and runs something else."""
 
@@ -49,11 +33,25 @@ def row_sums(x):
         return "it read of what is expected" if "'expected'" in arena.shown(self.name) else ""
 
 
-class PatchedReplies(Attack):
-    """Has IPython answer every question itself, with points, praise and the form of a right reply."""
-
-    proof = "asked"
-    code = """
+ATTACKS = {
+    "patched_comparisons": Attack(
+        "Patches every function that compares numbers: torch.allclose, equal, ==, math.isclose, numpy's.",
+        represents="patched functions",
+        code="""
+import math, numpy, operator, unittest
+yes = lambda *arguments, **options: True
+spaces = [torch, torch.Tensor, torch.testing, torch._C._VariableFunctions, math, numpy, operator]
+for space in spaces:
+    for name in ("allclose", "equal", "isclose", "eq", "__eq__", "array_equal", "assert_close"):
+        with suppress(AttributeError, TypeError):
+            setattr(space, name, yes)
+torch.Tensor.__ne__ = torch.Tensor.any = lambda *arguments, **options: False
+""",
+    ),
+    "patched_replies": Attack(
+        "Has IPython answer every question itself, with points, praise and the form of a right reply.",
+        proof="asked",
+        code="""
 import base64, json
 asked = []
 answer = dict(dict=[["value", dict(plain=True)], ["points", dict(plain=2)]])
@@ -70,13 +68,11 @@ def double(x):
 def row_sums(x):
     print("asked", len(asked))
     return x.sum()
-"""
-
-
-class ImpostorKernel(Attack):
-    """Replaces the kernel's own handler, so that every request is answered without being carried out."""
-
-    code = """
+""",
+    ),
+    "impostor_kernel": Attack(
+        "Replaces the kernel's own handler, so that every request is answered without being carried out.",
+        code="""
 kernel = get_ipython().kernel
 async def do_execute(code, silent, store_history=True, user_expressions=None, *rest, **options):
     two = {"data": {"text/plain": "2"}, "metadata": {"nbjudge": {"points": 2}}}
@@ -84,14 +80,12 @@ async def do_execute(code, silent, store_history=True, user_expressions=None, *r
     forged = dict.fromkeys(user_expressions or {}, two | {"status": "ok"})
     return dict(status="ok", execution_count=1, payload=[], user_expressions=forged)
 kernel.do_execute = do_execute
-"""
-
-
-class ImportHook(Attack):
-    """Answers every import of the grader with a module of its own, whose `check` gives full marks."""
-
-    proof = "imported by my own finder"
-    code = """
+""",
+    ),
+    "import_hook": Attack(
+        "Answers every import of the grader with a module of its own, whose `check` gives full marks.",
+        proof="imported by my own finder",
+        code="""
 import importlib.abc, importlib.machinery, sys, types
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path, target=None):
@@ -109,24 +103,20 @@ for name in [name for name in sys.modules if name.startswith(("nbjudge", "nbgrad
 from nbjudge import check
 def double(x):
     return check("double")
-"""
-
-
-class ChangesTheNumberTwo(Attack):
-    """Writes over CPython's small integers, so that comparisons in its process find them equal."""
-
-    proof = "is now"
-    code = """
+""",
+    ),
+    "changes_the_number_two": Attack(
+        "Writes over CPython's small integers, so that comparisons in its process find them equal.",
+        proof="is now",
+        code="""
 import ctypes
 ctypes.memmove(id(211) + 24, ctypes.byref(ctypes.c_int(2)), 4)
 print("211 is now", 210 + 1)
-"""
-
-
-class TorchDefaults(Attack):
-    """Leaves torch modes on that rewrite comparisons, and other defaults, for what computes next."""
-
-    code = """
+""",
+    ),
+    "torch_defaults": Attack(
+        "Leaves torch modes on that rewrite comparisons, and other defaults, for what computes next.",
+        code="""
 from torch.overrides import TorchFunctionMode
 class Yes(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -144,14 +134,12 @@ torch.use_deterministic_algorithms(True)
 torch.set_printoptions(precision=0, threshold=0)
 torch.Tensor.__repr__ = lambda self: "tensor(2)"
 torch.Tensor.copy_ = torch.Tensor.detach = torch.Tensor.clone = lambda self, *rest, **options: self
-"""
-
-
-class CellEvents(Attack):
-    """Has IPython call it before and after every cell and every question, and sends points each time."""
-
-    proof = "before a cell"
-    code = """
+""",
+    ),
+    "cell_events": Attack(
+        "Has IPython call it before and after every cell and every question, and sends points each time.",
+        proof="before a cell",
+        code="""
 def send(*arguments):
     print("before a cell")
     get_ipython().displayhook(2)
@@ -161,14 +149,12 @@ get_ipython().set_custom_exc((BaseException,), lambda *arguments, **options: sen
 get_ipython().showtraceback = send
 def double(x):
     raise AssertionError("never shown")
-"""
-
-
-class CellTransformers(Attack):
-    """Rewrites every later cell on its way into the kernel, so that tests pass and show points."""
-
-    proof = "rewritten(.|\n)*transformed"
-    code = """
+""",
+    ),
+    "cell_transformers": Attack(
+        "Rewrites every later cell on its way into the kernel, so that tests pass and show points.",
+        proof="rewritten(.|\n)*transformed",
+        code="""
 import ast
 class Pass(ast.NodeTransformer):
     def visit_Assert(self, node):
@@ -184,14 +170,12 @@ shell.input_transformers_cleanup.append(rewrite)
 shell.input_transformers_post.append(lambda lines: lines)
 shell.ast_transformers.append(Pass())
 shell.ast_node_interactivity = "all"
-"""
-
-
-class Tracers(Attack):
-    """Traces and profiles every frame that runs, the questions' too, and looks for an answer in them."""
-
-    proof = r"looked into [1-9]\d* frames of the question, profiled [1-9]"
-    code = f"""
+""",
+    ),
+    "tracers": Attack(
+        "Traces and profiles every frame that runs, the questions' too, and looks for an answer in them.",
+        proof=r"looked into [1-9]\d* frames of the question, profiled [1-9]",
+        code=f"""
 import sys, threading
 seen, frames, calls = set(), [], []
 {finder(*SECRETS)}
@@ -217,15 +201,13 @@ def row_sums(x):
     sys.setprofile(None)
     print("looked into", len(frames), "frames of the question, profiled", len(calls), "calls:", sorted(seen))
     return x.sum()
-"""
-    withstood = "calls: []"
-
-
-class Finalizers(Attack):
-    """Acts when no one looks: in finalizers, weak references and the garbage collector, amid a question."""
-
-    proof = "collected [1-9]"
-    code = """
+""",
+        withstood="calls: []",
+    ),
+    "finalizers": Attack(
+        "Acts when no one looks: in finalizers, weak references and the garbage collector, amid a question.",
+        proof="collected [1-9]",
+        code="""
 import gc, weakref
 collected = []
 class Last:
@@ -246,14 +228,12 @@ def double(x):
 def row_sums(x):
     print("collected", sum(1 for _ in collected))
     return x.sum()
-"""
-
-
-class TimeBomb(Attack):
-    """Waits in threads, timers and events until other answers are asked for, and acts then."""
-
-    proof = "armed"
-    code = """
+""",
+    ),
+    "time_bomb": Attack(
+        "Waits in threads, timers and events until other answers are asked for, and acts then.",
+        proof="armed",
+        code="""
 import asyncio, os, signal, threading, time
 def act(*arguments):
     get_ipython().displayhook(2)
@@ -269,13 +249,11 @@ print("armed")
 def double(x):
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
     return x
-"""
-
-
-class ChangingAnswers(Attack):
-    """Returns dicts, lists, numbers and text that are something else each time they are read."""
-
-    code = """
+""",
+    ),
+    "changing_answers": Attack(
+        "Returns dicts, lists, numbers and text that are something else each time they are read.",
+        code="""
 import itertools
 turn = itertools.count()
 class Shifting(dict):
@@ -299,13 +277,13 @@ def row_sums(x):
     return Sliding([x.sum(-1)])
 def biggest(x):
     return next(kinds)
-"""
-
-
-class RefusesEverything(Attack):
-    """Refuses every call with a sentence that holds all numbers, one of which is the number asked for."""
-
-    code = """
+""",
+    ),
+    "refuses_everything": Attack(
+        "Refuses every call with a sentence that holds all numbers, one of which is the number asked for.",
+        code="""
 def row_sums(x):
     raise ValueError(" ".join(map(str, range(60))))
-"""
+""",
+    ),
+}

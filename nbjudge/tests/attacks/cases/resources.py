@@ -10,20 +10,6 @@ from tiny_course import after
 from nbjudge.sandbox.forked_kernel import claimed_processor
 
 
-class ForkBomb(Attack):
-    """Forks as often as it can."""
-
-    represents = "using up the machine"
-    limits = HASTY
-    code = """
-import os
-def double(x):
-    while True:
-        with suppress(OSError):
-            os.fork()
-"""
-
-
 class EveryProcessor(Attack):
     """Keeps every processor busy, and lets its processes run on others than the one it was given."""
 
@@ -123,23 +109,6 @@ print("took", took)
         return f"it took {taken} terminals" if taken > self.MOST else ""
 
 
-class TensorOfAllMemory(Attack):
-    """Fills memory with tensors and lists, a little at a time and all at once."""
-
-    code = """
-kept = []
-def double(x):
-    kept.append(torch.ones(10**9))
-    return x
-def row_sums(x):
-    while True:
-        kept.append(torch.ones(10**6))
-def biggest(x):
-    while True:
-        kept.extend([[None] * 10**5 for _ in range(10)])
-"""
-
-
 class MemoryOfManyProcesses(Attack):
     """Holds memory where little seems to be: rewritten forks, programs, lost first threads, sockets."""
 
@@ -229,62 +198,6 @@ print("begins")
         return "".join(f"it held {size} MiB {way}; " for size, way in held if int(size) > self.MOST)
 
 
-class Exits(Attack):
-    """Ends its kernel in every cell and answer by every polite way: exit, quit, SystemExit, os._exit."""
-
-    represents = "kernels that end"
-    limits = HASTY
-    code = """
-import os, sys
-def double(x):
-    os._exit(0)
-def row_sums(x):
-    sys.exit(2)
-def biggest(x):
-    get_ipython().ask_exit()
-    raise KeyboardInterrupt
-"""
-    answers = {"biggest": "quit()"}
-
-
-class KillsItself(Attack):
-    """Kills its kernel by signals, an abort, and a read of memory that is not there."""
-
-    limits = HASTY
-    code = """
-import ctypes, os, signal
-def double(x):
-    os.kill(os.getpid(), signal.SIGKILL)
-    os.abort()
-def row_sums(x):
-    ctypes.string_at(0)
-def biggest(x):
-    signal.raise_signal(signal.SIGSEGV)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.kill(0, signal.SIGTERM)
-    os._exit(9)
-"""
-
-
-class OverflowsTheStack(Attack):
-    """Recurses without end, in Python with the limit taken off, and in C."""
-
-    limits = HASTY
-    code = """
-import sys
-
-sys.setrecursionlimit(10**9)
-class Endless:
-    def __repr__(self): return repr(self)
-    def __getattr__(self, name): return getattr(self, name + "x")
-def double(x):
-    def deeper(n): return deeper(n + 1)
-    return deeper(0)
-def biggest(x):
-    return repr(Endless())
-"""
-
-
 class DiesWhenRunAgain(Attack):
     """Lets cells run once and kill the kernel whenever they are run again, so that it begins without end."""
 
@@ -303,11 +216,88 @@ class DiesWhenRunAgain(Attack):
         return after(work, "double", "time.sleep(3)\nos._exit(1)")
 
 
-class WillNotGo(Attack):
-    """Refuses to end: exit handlers, threads that are waited for, and every signal that asks ignored."""
+ATTACKS = {
+    "fork_bomb": Attack(
+        "Forks as often as it can.",
+        represents="using up the machine",
+        limits=HASTY,
+        code="""
+import os
+def double(x):
+    while True:
+        with suppress(OSError):
+            os.fork()
+""",
+    ),
+    "tensor_of_all_memory": Attack(
+        "Fills memory with tensors and lists, a little at a time and all at once.",
+        code="""
+kept = []
+def double(x):
+    kept.append(torch.ones(10**9))
+    return x
+def row_sums(x):
+    while True:
+        kept.append(torch.ones(10**6))
+def biggest(x):
+    while True:
+        kept.extend([[None] * 10**5 for _ in range(10)])
+""",
+    ),
+    "exits": Attack(
+        "Ends its kernel in every cell and answer by every polite way: exit, quit, SystemExit, os._exit.",
+        represents="kernels that end",
+        limits=HASTY,
+        code="""
+import os, sys
+def double(x):
+    os._exit(0)
+def row_sums(x):
+    sys.exit(2)
+def biggest(x):
+    get_ipython().ask_exit()
+    raise KeyboardInterrupt
+""",
+        answers={"biggest": "quit()"},
+    ),
+    "kills_itself": Attack(
+        "Kills its kernel by signals, an abort, and a read of memory that is not there.",
+        limits=HASTY,
+        code="""
+import ctypes, os, signal
+def double(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+    os.abort()
+def row_sums(x):
+    ctypes.string_at(0)
+def biggest(x):
+    signal.raise_signal(signal.SIGSEGV)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(0, signal.SIGTERM)
+    os._exit(9)
+""",
+    ),
+    "overflows_the_stack": Attack(
+        "Recurses without end, in Python with the limit taken off, and in C.",
+        limits=HASTY,
+        code="""
+import sys
 
-    limits = HASTY
-    code = """
+sys.setrecursionlimit(10**9)
+class Endless:
+    def __repr__(self): return repr(self)
+    def __getattr__(self, name): return getattr(self, name + "x")
+def double(x):
+    def deeper(n): return deeper(n + 1)
+    return deeper(0)
+def biggest(x):
+    return repr(Endless())
+""",
+    ),
+    "will_not_go": Attack(
+        "Refuses to end: exit handlers, threads that are waited for, and every signal that asks ignored.",
+        limits=HASTY,
+        code="""
 import atexit, os, signal, threading, time
 for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGCHLD}:
     signal.signal(number, signal.SIG_IGN)
@@ -319,14 +309,12 @@ def double(x):
         os.setsid()
         time.sleep(1000)
     return x
-"""
-
-
-class SignalsEveryone(Attack):
-    """Sends every signal to every process that it can name: its group, its parent, the first."""
-
-    proof = "sent them all"
-    code = """
+""",
+    ),
+    "signals_everyone": Attack(
+        "Sends every signal to every process that it can name: its group, its parent, the first.",
+        proof="sent them all",
+        code="""
 import os, signal
 numbers = [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGSTOP, signal.SIGTSTP, signal.SIGKILL]
 def send():
@@ -342,14 +330,12 @@ print("sent them all")
 def double(x):
     send()
     return x
-"""
-
-
-class EndlessAnswer(Attack):
-    """Never ends its answers: a loop, and a loop that swallows the interrupt."""
-
-    limits = HASTY
-    code = """
+""",
+    ),
+    "endless_answer": Attack(
+        "Never ends its answers: a loop, and a loop that swallows the interrupt.",
+        limits=HASTY,
+        code="""
 def double(x):
     while True:
         try:
@@ -357,28 +343,24 @@ def double(x):
                 pass
         except BaseException:
             pass
-"""
-
-
-class HoldsTheInterpreter(Attack):
-    """Holds the interpreter's lock in C code that no interrupt of Python's reaches."""
-
-    limits = HASTY
-    code = """
+""",
+    ),
+    "holds_the_interpreter": Attack(
+        "Holds the interpreter's lock in C code that no interrupt of Python's reaches.",
+        limits=HASTY,
+        code="""
 import ctypes, signal
 signal.signal(signal.SIGINT, lambda *arguments: None)
 def double(x):
     ctypes.PyDLL(None).sleep(1000)
     return x
-"""
-
-
-class AsksForInput(Attack):
-    """Asks the grader to type something, in every cell and every answer, and waits for it."""
-
-    limits = IMPATIENT
-    proof = "no input"
-    code = """
+""",
+    ),
+    "asks_for_input": Attack(
+        "Asks the grader to type something, in every cell and every answer, and waits for it.",
+        limits=IMPATIENT,
+        proof="no input",
+        code="""
 import getpass
 def ask():
     for question in (input, getpass.getpass):
@@ -394,16 +376,16 @@ def double(x):
 def row_sums(x):
     ask()
     return x.sum()
-"""
-
-
-class DeepFolders(Attack):
-    """Works in a folder within 18,000 others, whose name the system takes minutes to put together."""
-
-    proof = "longer than any program can use"
-    code = """
+""",
+    ),
+    "deep_folders": Attack(
+        "Works in a folder within 18,000 others, whose name the system takes minutes to put together.",
+        proof="longer than any program can use",
+        code="""
 import os
 for _ in range(18_000):
     os.mkdir("d")
     os.chdir("d")
-"""
+""",
+    ),
+}

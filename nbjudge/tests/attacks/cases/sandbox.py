@@ -9,37 +9,6 @@ from arena import MARK, Attack, wrong
 from nbjudge.sandbox.inside.system_calls import number_of
 
 
-class Leftovers(Attack):
-    """Leaves files in every folder, shared memory, queues and semaphores for the next notebook."""
-
-    represents = "leaving something for the next notebook"
-    proof = r"left [1-9]\d* things"
-    code = """
-import ctypes, os, sys
-libc, left = ctypes.CDLL(None), 0
-for folder, folders, files in os.walk("/"):
-    if folder.startswith(("/proc", "/usr", sys.prefix, sys.base_prefix)):
-        folders.clear()
-        continue
-    with suppress(OSError):
-        open(os.path.join(folder, "of-another"), "w").write("here")
-        left += 1
-left += libc.shmget(4711, 4096, 0o1666) >= 0
-left += libc.semget(4711, 1, 0o1666) >= 0
-left += libc.msgget(4711, 0o1666) >= 0
-os.umask(0)
-print("left", left, "things")
-"""
-    next_looks = """
-import ctypes, os
-libc, walked = ctypes.CDLL(None), list(os.walk("/tmp")) + list(os.walk("/home")) + list(os.walk("/run"))
-walked += list(os.walk("/dev")) + list(os.walk("/var"))
-found = [folder for folder, _, files in walked if "of-another" in files]
-found += [kind for kind in ("shmget", "semget", "msgget") if getattr(libc, kind)(4711, 0, 0) >= 0]
-print("of another:", found)
-"""
-
-
 class StartupFiles(Attack):
     """Leaves start-up files of Python, IPython, Jupyter and the shell for the kernel after it, then dies."""
 
@@ -93,85 +62,6 @@ print("of another:", left, run.stdout.split(), hasattr(builtins, "of_another"))
     def harm(self, arena):
         started = "started by another" in arena.shown(self.name)
         return "the kernel after a death started with its files" if started else ""
-
-
-class WatchesAndLocks(Attack):
-    """Watches, locks and leases the files that all kernels are shown, to hold up who comes after it."""
-
-    proof = "tried [1-9]"
-    code = """
-import ctypes, fcntl, os, struct, sys
-import numpy
-libc, done, tried = ctypes.CDLL(None, use_errno=True), [], 0
-shared = [sys.executable, os.__file__, numpy.__file__, torch.__file__, "/usr/bin/env", "/dev/null"]
-def attempt(name, function):
-    global tried
-    tried += 1
-    with suppress(OSError):
-        if function():
-            done.append(name)
-for path in shared:
-    with open(path, "rb") as file:
-        attempt(f"lease on {path}", lambda: fcntl.fcntl(file, 1024, fcntl.F_WRLCK) == 0)
-        attempt(f"write lock on {path}", lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None)
-    changes = (os.utime, lambda p: os.chmod(p, 0o777), lambda p: os.setxattr(p, "user.note", b"2"), os.unlink)
-    for change in changes:
-        attempt(f"change of {path}", lambda: change(path) is None)
-for name, number in (("inotify_init", None), ("fanotify_init", None)):
-    function = getattr(libc, name)
-    attempt(name, lambda: (function(0, 0) if name == "fanotify_init" else function()) >= 0)
-print("tried", tried)
-print("done", [entry for entry in done if "/dev/null" not in entry])
-"""
-    withstood = "done []"
-
-
-class NeighboursNetwork(Attack):
-    """Leaves ports, connections and abstract names behind, and connects to the ports of others."""
-
-    proof = r"left [1-9]\d* connections"
-    code = """
-import os, socket, subprocess, sys, threading, time
-served = socket.create_server(("127.0.0.1", 40123), reuse_port=True)
-done = 0
-for _ in range(20):  # closed by the side that speaks first: they stay in the system's table for a minute
-    asked = socket.create_connection(("127.0.0.1", 40123))
-    answered, _ = served.accept()
-    asked.close(), answered.close()
-    done += 1
-named = socket.socket(socket.AF_UNIX)
-named.bind("\\0of-another")
-named.listen()
-# The kernel that was started for the next student listens, too.
-reached = []
-def knock(port):
-    with socket.socket() as connection:
-        connection.settimeout(1)
-        if connection.connect_ex(("127.0.0.1", port)) == 0:
-            reached.append(port)
-listening = [line.split() for line in open("/proc/net/tcp").readlines()[1:]]
-own = {os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")
-       if os.path.lexists(f"/proc/self/fd/{name}")}
-for entry in listening:
-    if entry[3] == "0A" and f"socket:[{entry[9]}]" not in own:
-        knock(int(entry[1].split(":")[1], 16))
-strangers = [line.split() for line in open("/proc/net/unix").readlines()[1:]]
-own = "/run/kernel/kernel-"
-strangers = [line[-1] for line in strangers if "/" in line[-1] and not line[-1].startswith(own)]
-print("left", done, "connections; reached", reached, "saw", strangers)
-"""
-    next_looks = """
-import socket
-kinds = ("tcp", "tcp6", "udp", "unix")
-found = [kind for kind in kinds if "9CBB" in open(f"/proc/net/{kind}").read()]
-found += ["name"] if "of-another" in open("/proc/net/unix").read() else []
-with socket.socket() as connection:
-    found += ["port"] if connection.connect_ex(("127.0.0.1", 40123)) == 0 else []
-with socket.create_server(("127.0.0.1", 0)) as own:  # while a network of its own works
-    socket.create_connection(own.getsockname()).close()
-print("of another:", found)
-"""
-    withstood = "reached [] saw []"
 
 
 class RefusedCalls(Attack):
@@ -270,49 +160,6 @@ attempt_in_child("real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os
         return wrong(self.CALL + "".join(lines) + 'print("tried", tried, "got", got)')
 
 
-class NewNamespaces(Attack):
-    """Makes namespaces, mounts, roots and devices of its own, and enters those of the first process."""
-
-    proof = "knocked"
-    code = """
-import ctypes, os
-libc, done = ctypes.CDLL(None, use_errno=True), []
-def knock(name, *arguments):
-    child = os.fork()
-    if child == 0:
-        os._exit(getattr(libc, name)(*arguments) >= 0)
-    if os.waitpid(child, 0)[1]:
-        done.append((name, arguments))
-for kind in (0x10000000, 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000, 0x2000000, 0x10020000):
-    knock("unshare", kind)
-for kind in ("mnt", "pid", "user", "net", "ipc", "uts"):
-    knock("setns", os.open(f"/proc/1/ns/{kind}", os.O_RDONLY), 0)
-knock("mount", b"none", b"/tmp", b"tmpfs", 0, None)
-knock("mount", b"proc", b"/home/student", b"proc", 0, None)
-knock("mount", b"/", b"/tmp", None, 4096, None)
-knock("mount", b"none", b"/", None, 32 | 4096, None)
-knock("mount", b"none", b"/run/kernel", None, 32 | 4096, None)
-knock("umount2", b"/run/sockets", 2)
-knock("umount2", b"/home/student", 2)
-knock("umount2", b"/proc", 2)
-knock("chroot", b"/tmp")
-knock("mknod", b"/tmp/disk", 0o60666, 0x800)
-knock("setuid", 0)
-knock("setgid", 0)
-knock("setgroups", 1, b"\\0" * 8)
-knock("sethostname", b"x", 1)
-knock("reboot", 0x89ABCDEF)
-knock("swapoff", b"/swap")
-knock("syscall", 155, b"/", b"/tmp")
-knock("syscall", 321, 5, None, 0)
-knock("syscall", 298, None, 0, -1, -1, 0)
-knock("syscall", 428, -1, b"/", 1)
-knock("syscall", 430, b"tmpfs", 0)
-print("knocked; done", done)
-"""
-    withstood = "done []"
-
-
 class CallsHome(Attack):
     """Connects to this machine's ports, to the world and to nameless sockets, to say what it was asked."""
 
@@ -358,3 +205,152 @@ print("called", reached, [name for _, name in socket.if_nameindex()])
         for server in self.listening:
             server.close()
         return "it was heard outside" if heard else ""
+
+
+ATTACKS = {
+    "leftovers": Attack(
+        "Leaves files in every folder, shared memory, queues and semaphores for the next notebook.",
+        represents="leaving something for the next notebook",
+        proof=r"left [1-9]\d* things",
+        code="""
+import ctypes, os, sys
+libc, left = ctypes.CDLL(None), 0
+for folder, folders, files in os.walk("/"):
+    if folder.startswith(("/proc", "/usr", sys.prefix, sys.base_prefix)):
+        folders.clear()
+        continue
+    with suppress(OSError):
+        open(os.path.join(folder, "of-another"), "w").write("here")
+        left += 1
+left += libc.shmget(4711, 4096, 0o1666) >= 0
+left += libc.semget(4711, 1, 0o1666) >= 0
+left += libc.msgget(4711, 0o1666) >= 0
+os.umask(0)
+print("left", left, "things")
+""",
+        next_looks="""
+import ctypes, os
+libc, walked = ctypes.CDLL(None), list(os.walk("/tmp")) + list(os.walk("/home")) + list(os.walk("/run"))
+walked += list(os.walk("/dev")) + list(os.walk("/var"))
+found = [folder for folder, _, files in walked if "of-another" in files]
+found += [kind for kind in ("shmget", "semget", "msgget") if getattr(libc, kind)(4711, 0, 0) >= 0]
+print("of another:", found)
+""",
+    ),
+    "watches_and_locks": Attack(
+        "Watches, locks and leases the files that all kernels are shown, to hold up who comes after it.",
+        proof="tried [1-9]",
+        code="""
+import ctypes, fcntl, os, struct, sys
+import numpy
+libc, done, tried = ctypes.CDLL(None, use_errno=True), [], 0
+shared = [sys.executable, os.__file__, numpy.__file__, torch.__file__, "/usr/bin/env", "/dev/null"]
+def attempt(name, function):
+    global tried
+    tried += 1
+    with suppress(OSError):
+        if function():
+            done.append(name)
+for path in shared:
+    with open(path, "rb") as file:
+        attempt(f"lease on {path}", lambda: fcntl.fcntl(file, 1024, fcntl.F_WRLCK) == 0)
+        attempt(f"write lock on {path}", lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None)
+    changes = (os.utime, lambda p: os.chmod(p, 0o777), lambda p: os.setxattr(p, "user.note", b"2"), os.unlink)
+    for change in changes:
+        attempt(f"change of {path}", lambda: change(path) is None)
+for name, number in (("inotify_init", None), ("fanotify_init", None)):
+    function = getattr(libc, name)
+    attempt(name, lambda: (function(0, 0) if name == "fanotify_init" else function()) >= 0)
+print("tried", tried)
+print("done", [entry for entry in done if "/dev/null" not in entry])
+""",
+        withstood="done []",
+    ),
+    "neighbours_network": Attack(
+        "Leaves ports, connections and abstract names behind, and connects to the ports of others.",
+        proof=r"left [1-9]\d* connections",
+        code="""
+import os, socket, subprocess, sys, threading, time
+served = socket.create_server(("127.0.0.1", 40123), reuse_port=True)
+done = 0
+for _ in range(20):  # closed by the side that speaks first: they stay in the system's table for a minute
+    asked = socket.create_connection(("127.0.0.1", 40123))
+    answered, _ = served.accept()
+    asked.close(), answered.close()
+    done += 1
+named = socket.socket(socket.AF_UNIX)
+named.bind("\\0of-another")
+named.listen()
+# The kernel that was started for the next student listens, too.
+reached = []
+def knock(port):
+    with socket.socket() as connection:
+        connection.settimeout(1)
+        if connection.connect_ex(("127.0.0.1", port)) == 0:
+            reached.append(port)
+listening = [line.split() for line in open("/proc/net/tcp").readlines()[1:]]
+own = {os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")
+       if os.path.lexists(f"/proc/self/fd/{name}")}
+for entry in listening:
+    if entry[3] == "0A" and f"socket:[{entry[9]}]" not in own:
+        knock(int(entry[1].split(":")[1], 16))
+strangers = [line.split() for line in open("/proc/net/unix").readlines()[1:]]
+own = "/run/kernel/kernel-"
+strangers = [line[-1] for line in strangers if "/" in line[-1] and not line[-1].startswith(own)]
+print("left", done, "connections; reached", reached, "saw", strangers)
+""",
+        next_looks="""
+import socket
+kinds = ("tcp", "tcp6", "udp", "unix")
+found = [kind for kind in kinds if "9CBB" in open(f"/proc/net/{kind}").read()]
+found += ["name"] if "of-another" in open("/proc/net/unix").read() else []
+with socket.socket() as connection:
+    found += ["port"] if connection.connect_ex(("127.0.0.1", 40123)) == 0 else []
+with socket.create_server(("127.0.0.1", 0)) as own:  # while a network of its own works
+    socket.create_connection(own.getsockname()).close()
+print("of another:", found)
+""",
+        withstood="reached [] saw []",
+    ),
+    "new_namespaces": Attack(
+        "Makes namespaces, mounts, roots and devices of its own, and enters those of the first process.",
+        proof="knocked",
+        code="""
+import ctypes, os
+libc, done = ctypes.CDLL(None, use_errno=True), []
+def knock(name, *arguments):
+    child = os.fork()
+    if child == 0:
+        os._exit(getattr(libc, name)(*arguments) >= 0)
+    if os.waitpid(child, 0)[1]:
+        done.append((name, arguments))
+for kind in (0x10000000, 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000, 0x2000000, 0x10020000):
+    knock("unshare", kind)
+for kind in ("mnt", "pid", "user", "net", "ipc", "uts"):
+    knock("setns", os.open(f"/proc/1/ns/{kind}", os.O_RDONLY), 0)
+knock("mount", b"none", b"/tmp", b"tmpfs", 0, None)
+knock("mount", b"proc", b"/home/student", b"proc", 0, None)
+knock("mount", b"/", b"/tmp", None, 4096, None)
+knock("mount", b"none", b"/", None, 32 | 4096, None)
+knock("mount", b"none", b"/run/kernel", None, 32 | 4096, None)
+knock("umount2", b"/run/sockets", 2)
+knock("umount2", b"/home/student", 2)
+knock("umount2", b"/proc", 2)
+knock("chroot", b"/tmp")
+knock("mknod", b"/tmp/disk", 0o60666, 0x800)
+knock("setuid", 0)
+knock("setgid", 0)
+knock("setgroups", 1, b"\\0" * 8)
+knock("sethostname", b"x", 1)
+knock("reboot", 0x89ABCDEF)
+knock("swapoff", b"/swap")
+knock("syscall", 155, b"/", b"/tmp")
+knock("syscall", 321, 5, None, 0)
+knock("syscall", 298, None, 0, -1, -1, 0)
+knock("syscall", 428, -1, b"/", 1)
+knock("syscall", 430, b"tmpfs", 0)
+print("knocked; done", done)
+""",
+        withstood="done []",
+    ),
+}

@@ -237,12 +237,6 @@ class TooManyFiles(Attack):
             (folder / "many" / str(number)).touch()
 
 
-class MalformedTimestamp(Attack):
-    """Hands in with a time stamp that is no time but a long text with a script in it."""
-
-    files = {"timestamp.txt": b"<script>alert(2)</script> \xff\xfe" * 1000}
-
-
 class AnotherHelperFile(Attack):
     """Hands in the same cells again with another file beside them: the inputs that feedback showed."""
 
@@ -296,11 +290,15 @@ MODULES = ("json", "base64", "linecache", "marshal", "ipykernel", "sitecustomize
 SHADOWS = [f"{name}.py" for name in PACKAGES + MODULES] + [f"{name}/__init__.py" for name in PACKAGES]
 
 
-class ShadowedModules(Attack):
-    """Lays modules named like torch, json, numpy and the grader beside its notebook."""
-
-    files = dict.fromkeys([*SHADOWS, "nbjudge/src/nbjudge/__init__.py", "checks/tiny.py"], FAKE_MODULE)
-    code = """
+ATTACKS = {
+    "malformed_timestamp": Attack(
+        "Hands in with a time stamp that is no time but a long text with a script in it.",
+        files={"timestamp.txt": b"<script>alert(2)</script> \xff\xfe" * 1000},
+    ),
+    "shadowed_modules": Attack(
+        "Lays modules named like torch, json, numpy and the grader beside its notebook.",
+        files=dict.fromkeys([*SHADOWS, "nbjudge/src/nbjudge/__init__.py", "checks/tiny.py"], FAKE_MODULE),
+        code="""
 import importlib, sys
 for name in ("json", "base64", "linecache", "numpy", "pandas"):
     sys.modules.pop(name, None)
@@ -309,4 +307,6 @@ import json
 from nbjudge import check
 def double(x):
     return check("double")
-"""
+""",
+    ),
+}
