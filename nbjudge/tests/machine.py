@@ -4,8 +4,6 @@ Its /etc, /home, /root and /srv are folders of the test, seen in a mount namespa
 accounts, the rights of files, anyone who becomes another user.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -73,11 +71,6 @@ class Machine:
     def running(self, *names: str) -> list[psutil.Process]:
         """What runs under these accounts; a process that has ended and waits for its parent does not."""
         numbers = {self.numbers[name] for name in names}
-        running = psutil.process_iter(["name", "uids", "status"])
-        return [
-            each
-            for each in running
-            if each.info["uids"]
-            and each.info["uids"].real in numbers
-            and each.info["status"] != psutil.STATUS_ZOMBIE
-        ]
+        processes = psutil.process_iter(["name", "uids", "status"])
+        running = [each for each in processes if each.info["uids"] and each.info["uids"].real in numbers]
+        return [each for each in running if each.info["status"] != psutil.STATUS_ZOMBIE]

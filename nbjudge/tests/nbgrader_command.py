@@ -3,8 +3,6 @@
 Importing nbgrader takes several times as long as most of what the tests let it do.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

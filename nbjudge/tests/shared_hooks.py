@@ -1,7 +1,5 @@
 """Fixtures and hooks that the tests of both packages share; each `conftest.py` imports them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,11 +1,13 @@
-"""The public names of nbjudge: their examples run, and importing them stays light."""
-
-from __future__ import annotations
+"""The public names of nbjudge, what its distribution installs, and what its programs import."""
 
 import doctest
+import gc
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
@@ -13,7 +15,9 @@ import pytest
 
 import nbjudge
 import nbjudge.api
-from nbjudge.errors import CourseError
+from nbjudge import cli
+from nbjudge.errors import GRADING_MODULES, CourseError, without_grading
+from nbjudge.fast_start import no_collection
 from nbjudge.grading import prepare
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "statistics"
@@ -122,8 +126,90 @@ def test_public_names_are_there_and_others_are_not():
         _ = nbjudge.grade_notebok
 
 
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+# What a learner's tutor, an author of checks and the `nbjudge` command import.
+WITHOUT_GRADING = (
+    "nbjudge.cli",
+    "nbjudge.authoring",
+    "nbjudge.course.course",
+    "nbjudge.try_checks.command",
+    "nbjudge.tutor.service",
+    "nbjudge.tutor.tutor",
+)
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The names of the distributions, in lower case."""
+    return {re.split(r"[^\w.-]", line)[0].lower().replace("_", "-") for line in requirements}
+
+
+def test_the_modules_of_the_group_grading_are_those_that_it_installs():
+    grading = names(PROJECT["optional-dependencies"]["grading"])
+    provided = {
+        module
+        for module, distributions in packages_distributions().items()
+        if names(distributions) & grading and not module.startswith("_")
+    }
+    assert provided >= GRADING_MODULES
+    assert {name.lower().replace("_", "-") for name in GRADING_MODULES} | {"pyzmq"} >= grading
+
+
+def test_the_base_installs_neither_nbgrader_nor_jupyterlab():
+    assert names(PROJECT["dependencies"]) == {
+        *("jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer")
+    }
+
+
+def test_a_command_that_needs_a_missing_package_says_how_to_install_it(monkeypatch, capsys):
+    def fail() -> None:
+        raise ModuleNotFoundError("No module named 'nbgrader'", name="nbgrader.api")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit):
+        cli.main()
+    output = capsys.readouterr().out
+    assert "needs nbgrader, which is not installed" in output and "pip install 'nbjudge[grading]'" in output
+    assert without_grading(ModuleNotFoundError(name="torch")) is None
+    assert "runs on Linux only" in str(without_grading(ModuleNotFoundError(name="fcntl")))
+
+
 @pytest.mark.integration
-def test_importing_nbjudge_is_light():
-    program = f"import sys, nbjudge\nprint(sorted({HEAVY!r} & set(sys.modules)))"
+def test_the_tutor_and_the_command_load_without_the_packages_of_grading():
+    code = (
+        "import importlib, sys\n"
+        f"sys.modules.update(dict.fromkeys({sorted(GRADING_MODULES)}))\n"  # importing one is an ImportError
+        f"for name in {WITHOUT_GRADING}: importlib.import_module(name)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# What takes more than a second of CPU time is not needed to grade a notebook or to answer a check.
+SLOW = {"rfc3987_syntax.syntax_helpers", "nbgrader", "sqlalchemy", "nbconvert"}
+VALIDATE = "nbformat, nbformat.v4 as v4; nbformat.validate(v4.new_notebook(cells=[v4.new_code_cell('1')]))"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("imported", "absent"),
+    [
+        ("nbjudge", HEAVY),
+        *((f"nbjudge.{name}", SLOW) for name in ("batch.worker_process", "tutor.service", "cli")),
+        (f"nbjudge.batch, {VALIDATE}", {"rfc3987_syntax.syntax_helpers"}),
+    ],
+)
+def test_slow_modules_are_not_imported(imported, absent):
+    program = f"import sys, {imported}\nprint({absent!r} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "set()"
+
+
+def test_garbage_is_collected_again_after_the_start():
+    frozen = gc.get_freeze_count()
+    try:
+        with pytest.raises(ZeroDivisionError), no_collection():
+            assert not gc.isenabled()
+            raise ZeroDivisionError
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()

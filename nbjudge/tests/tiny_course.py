@@ -1,7 +1,5 @@
 """A course of one tiny lesson, whose kernels are ready in no time, and classes that hand it in."""
 
-from __future__ import annotations
-
 import atexit
 import copy
 import json
@@ -123,11 +121,15 @@ def source() -> NotebookNode:
     )
 
 
-def _marked(cell_id: str, text: str, **marks: Any) -> NotebookNode:
+def marked(cell: NotebookNode, cell_id: str, **marks: Any) -> NotebookNode:
+    """The cell with nbgrader's metadata."""
     plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
-    return nbformat.v4.new_code_cell(
-        text, id=cell_id, metadata={"nbgrader": plain | {"grade_id": cell_id} | marks}
-    )
+    cell.metadata["nbgrader"] = plain | {"grade_id": cell_id} | marks
+    return cell
+
+
+def _marked(cell_id: str, text: str, **marks: Any) -> NotebookNode:
+    return marked(nbformat.v4.new_code_cell(text, id=cell_id), cell_id, **marks)
 
 
 def _answer(name: str, signature: str, body: str) -> NotebookNode:
@@ -150,8 +152,8 @@ def succeed(root: Path, *arguments: str) -> None:
 
 def written_question() -> NotebookNode:
     """A question that a person marks."""
-    answer = _marked("why", "Why?", grade=True, solution=True, points=3, cell_type="markdown")
-    return nbformat.v4.new_markdown_cell("Why?", id="why", metadata=answer.metadata)
+    cell = nbformat.v4.new_markdown_cell("Why?", id="why")
+    return marked(cell, "why", grade=True, solution=True, points=3, cell_type="markdown")
 
 
 def make_course(root: Path, config: str | None = None, lesson: NotebookNode | None = None) -> Course:

@@ -1,15 +1,17 @@
-"""What is said of a class while it is graded and when it is done: names and errors are text."""
-
-from __future__ import annotations
+"""What is said of a class while it is graded and when it is done; when its course is read again."""
 
 import io
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from nbjudge.batch.changed_submissions import Plan
-from nbjudge.batch.coordinator import Bar, GradedSubmission, print_closing_table
+from nbjudge.batch.coordinator import GradedSubmission
+from nbjudge.batch.display import Bar, print_closing_table
+from nbjudge.course.course import Course, open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
@@ -38,10 +40,7 @@ def closing_words(console: Console, *results: GradedSubmission) -> str:
     "graded",
     [
         GradedSubmission(HOSTILE, problem=f"ValueError: {HOSTILE}"),
-        GradedSubmission(
-            HOSTILE,
-            (GradedNotebook(NotebookRecord(reason=f"No notebook was handed in (it holds {HOSTILE}).")),),
-        ),
+        GradedSubmission(HOSTILE, (GradedNotebook(NotebookRecord(reason=f"It holds {HOSTILE}.")),)),
         GradedSubmission("ben", problem=HOSTILE),
     ],
     ids=["not graded", "no points", "problem"],
@@ -59,3 +58,41 @@ def test_the_bar_shows_names_as_text(console):
         bar.show(run, None)  # type: ignore[arg-type]
     output = said_by(console)
     assert SHOWN in output and "\x1b[2J" not in output and "\x1b]8" not in output
+
+
+def test_changed_course_is_read_again(tmp_path):
+    """But not in the middle of a run."""
+    folders, checks = CourseFolders(tmp_path), tmp_path / "checks"
+    checks.mkdir()
+    course = open_course(tmp_path, folders)
+    assert open_course(tmp_path, folders) is course
+    with without_changes(course):
+        (checks / "new.py").touch()
+        assert open_course(tmp_path, folders) is course
+    changed = open_course(tmp_path, folders)
+    assert changed is not course
+    os.utime(checks / "new.py", (1, 1))
+    assert open_course(tmp_path, folders) is not changed
+
+
+def test_another_course_is_read_as_usual(tmp_path):
+    folders = CourseFolders(tmp_path / "one")
+    with without_changes(Course(tmp_path / "other", CourseFolders(tmp_path / "other"))):
+        course = open_course(tmp_path / "one", folders)
+        (folders.checks).mkdir(parents=True)
+        (folders.checks / "new.py").touch()
+        assert open_course(tmp_path / "one", folders) is not course
+
+
+@pytest.mark.parametrize("folders", [None, CourseFolders(Path())], ids=["read", "given"])
+def test_a_relative_folder_has_its_exercises(tmp_path, monkeypatch, folders):
+    (tmp_path / "source" / "ps1").mkdir(parents=True)
+    (tmp_path / "source" / "ps1" / "ps1.ipynb").write_text(
+        '{"nbformat": 4, "nbformat_minor": 5, "cells": []}'
+    )
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "ps1.py").write_text(
+        "from nbjudge import Exercise\ndouble = Exercise('double', ('result',))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert list(open_course(Path(), folders).assignments["ps1"].exercises) == ["double"]

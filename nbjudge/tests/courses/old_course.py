@@ -1,7 +1,5 @@
 """A course as most public ones are: nbformat 4.2, no cell ids, plain imports, a magic, a data file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings that a course had before nbjudge are taken over or named, and misspelt ones are errors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -80,6 +78,8 @@ def test_settings_without_effect_are_named():
         ("MoodleExporter", {"identify_by": "name"}, "identify_by is 'name', and must be one of 'email'"),
         ("Tuter", {"level": "full"}, r"sets c\.Tuter, .* Did you mean c\.Tutor\?"),
         ("CSVFiles", {"decimal": "comma"}, r"Did you mean c\.CsvFiles\?"),
+        ("CsvFiles", {"separator": ";"}, "is ';', and must be one of 'comma', 'semicolon', 'tab'"),
+        ("CsvFiles", {"decimal": "comma"}, "Set c.CsvFiles.separator to 'semicolon'"),
     ],
 )
 def test_unknown_option_value_or_section_is_an_error(section, options, message):

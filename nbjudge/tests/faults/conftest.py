@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,7 @@ from tiny_course import make_course
 @pytest.fixture(scope="session")
 def whole_course(once) -> Path:
     """The tiny course in a gradebook of its own; no one has handed in anything."""
-    return once("whole_course", _make_into)
+    return once("whole_course", make_course)
 
 
 @pytest.fixture
@@ -22,7 +20,3 @@ def course(whole_course: Path) -> Iterator[Path]:
         root = Path(folder).resolve() / "course"
         shutil.copytree(whole_course, root)
         yield root
-
-
-def _make_into(folder: Path) -> None:
-    make_course(folder)

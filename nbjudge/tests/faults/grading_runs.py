@@ -1,7 +1,5 @@
 """Runs of nbgrader's own command that something happens to, and what they left behind."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

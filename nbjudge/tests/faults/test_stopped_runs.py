@@ -1,7 +1,5 @@
 """A run that stops leaves no 0 for a student it has not judged, and takes no earlier grade away."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,11 +31,7 @@ pytestmark = [
     pytest.mark.fault,
     pytest.mark.filterwarnings("default"),
 ]  # nbgrader's own
-STOPS = [
-    BrokenAssignmentError("A cell stops."),
-    NoKernelError("No kernel."),
-    KeyboardInterrupt(),
-]
+STOPS = [BrokenAssignmentError("A cell stops."), NoKernelError("No kernel."), KeyboardInterrupt()]
 
 
 def judge_all_right(job: GradingJob) -> GradingResult:

@@ -1,9 +1,6 @@
 """What the tests of the feedback share: a page as a parser sees it, and what must not work in one."""
 
 from html.parser import HTMLParser
-from pathlib import Path
-
-from tiny_course import FOLDER, NAME
 
 # Each runs, or asks a stranger for something, wherever it is taken for markup.
 SCRIPTS = (
@@ -99,8 +96,3 @@ class Seen(HTMLParser):
                 if name == "http-equiv" and value == "refresh":
                     found.append("refresh")
         return found
-
-
-def page_file(root: Path, student: str) -> Path:
-    """Where nbgrader puts a student's page."""
-    return root / "feedback" / student / FOLDER / f"{NAME}.html"

@@ -4,32 +4,15 @@ import io
 
 import numpy as np
 import pytest
-from feedback_pages import Seen
 from nbformat import v4
 from test_page import code, half_right, judged, page, printed, text
-from test_students_page import ARGUMENTS, CHROMIUM
+from test_prose import OVER_THE_PAGE
 
 from nbjudge.cell_metadata import Origin, mark_origin
-from nbjudge.feedback.prose import as_mathml
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
 Image = pytest.importorskip("PIL.Image")
-sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
-FORGED = r"\text{ALL POINTS: 28 of 28}"
-# As they were handed in: here no grader has put anything between a backslash and its command.
-OVER_THE_PAGE = [
-    rf"\raise{{20em}}{{{FORGED}}}",
-    rf"\lower{{20em}}{{{FORGED}}}",
-    r"a \above40em b",
-    rf"\smash{{\begin{{matrix}}{FORGED} \\ {FORGED} \\ {FORGED} \\ {FORGED}\end{{matrix}}}}",
-    rf"\llap{{{FORGED}}}\mathllap{{{FORGED}}}",
-    r"\rule{40em}{40em}",
-    rf"\hspace{{-40em}}{FORGED}\kern-40em{FORGED}",
-    200 * r"\!" + FORGED,
-    rf"\genfrac{{}}{{}}{{40em}}{{}}{{a}}{{b}}\color{{red}}{{{FORGED}}}",
-    rf"\begin{{matrix}} a \\[-40em] {FORGED} \end{{matrix}}",
-]
 LONG = "9" * 5_000
 VERDICT = Verdict(
     "softmax",
@@ -45,14 +28,6 @@ BOXES = """cells => cells.map(each => each.getBoundingClientRect())
 LET_OUT = """cells => cells.forEach(each => {
     each.style.contain = 'none'; each.style.overflow = 'visible';
     each.lastElementChild.style.marginTop = '-300px'; })"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 def opened(browser, html, tmp_path, width):
@@ -95,23 +70,6 @@ def test_no_formula_is_drawn_outside_of_its_cell(browser, tmp_path):
     let_out = opened(browser, drawn_page(), tmp_path, 1000)
     let_out.eval_on_selector_all(".own.prose", LET_OUT)
     assert changed_outside(let_out) > 100, "the test sees what is drawn outside"
-
-
-@pytest.mark.parametrize("formula", OVER_THE_PAGE)
-def test_a_formulas_lengths_are_small(formula):
-    for tag, given in Seen(as_mathml(formula)).elements:
-        assert tag != "mpadded" and not {"voffset", "height", "depth", "style", "mathcolor"} & given.keys()
-        assert all("40" not in value for value in given.values())
-
-
-def test_what_honest_formulas_need_is_kept():
-    mathml = as_mathml(
-        r"\big( \binom{n}{k} \not= \begin{split} a &= b \end{split} \quad \displaystyle \sum x"
-    )
-    given = [given for _, given in Seen(mathml).elements]
-    assert {"minsize": "1.2em", "maxsize": "1.2em"} in given and {"linethickness": "0"} in given
-    assert {"width": "1em"} in given and {"width": "0"} in given
-    assert {"displaystyle": "true", "columnspacing": "0em", "rowspacing": "3pt"} in given
 
 
 @pytest.mark.parametrize("width", [360, 1000])

@@ -12,6 +12,20 @@ from nbjudge.mathml import LONGEST_FORMULA
 
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 PIXEL = base64.b64encode(b"no picture, but bytes").decode()
+FORGED = r"\text{ALL POINTS: 28 of 28}"
+# As they were handed in: here no grader has put anything between a backslash and its command.
+OVER_THE_PAGE = [
+    rf"\raise{{20em}}{{{FORGED}}}",
+    rf"\lower{{20em}}{{{FORGED}}}",
+    r"a \above40em b",
+    rf"\smash{{\begin{{matrix}}{FORGED} \\ {FORGED} \\ {FORGED} \\ {FORGED}\end{{matrix}}}}",
+    rf"\llap{{{FORGED}}}\mathllap{{{FORGED}}}",
+    r"\rule{40em}{40em}",
+    rf"\hspace{{-40em}}{FORGED}\kern-40em{FORGED}",
+    200 * r"\!" + FORGED,
+    rf"\genfrac{{}}{{}}{{40em}}{{}}{{a}}{{b}}\color{{red}}{{{FORGED}}}",
+    rf"\begin{{matrix}} a \\[-40em] {FORGED} \end{{matrix}}",
+]
 
 
 @pytest.mark.parametrize("attack", ALL)
@@ -69,14 +83,8 @@ def test_pictures_beside_the_notebook_come_along(tmp_path):
     (tmp_path / "secret.png").write_bytes(b"above")
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
     (folder / "notes.txt").write_bytes(b"no picture")
-    names = (
-        "a%20picture.png",
-        "../secret.png",
-        "link.png",
-        "notes.txt",
-        "missing.png",
-        str(tmp_path / "secret.png"),
-    )
+    names = ("a%20picture.png", "../secret.png", "link.png", "notes.txt", "missing.png")
+    names += (str(tmp_path / "secret.png"),)
     html = as_html("\n".join(f"![{name}]({name})" for name in names), folder=str(folder))
     sources = {given["alt"]: given.get("src") for tag, given in Seen(html).elements if tag == "img"}
     assert sources == dict.fromkeys(names) | {
@@ -115,3 +123,21 @@ def test_formulas_are_drawn_by_the_browser(tex, parts):
 )
 def test_what_is_no_formula_is_shown_as_it_was_written(tex):
     assert tex in Seen(as_mathml(tex)).text
+
+
+@pytest.mark.parametrize("formula", OVER_THE_PAGE)
+def test_a_formulas_lengths_are_small(formula):
+    for tag, attributes in Seen(as_mathml(formula)).elements:
+        assert tag != "mpadded"
+        assert not {"voffset", "height", "depth", "style", "mathcolor"} & attributes.keys()
+        assert all("40" not in value for value in attributes.values())
+
+
+def test_what_honest_formulas_need_is_kept():
+    mathml = as_mathml(
+        r"\big( \binom{n}{k} \not= \begin{split} a &= b \end{split} \quad \displaystyle \sum x"
+    )
+    given = [given for _, given in Seen(mathml).elements]
+    assert {"minsize": "1.2em", "maxsize": "1.2em"} in given and {"linethickness": "0"} in given
+    assert {"width": "1em"} in given and {"width": "0"} in given
+    assert {"displaystyle": "true", "columnspacing": "0em", "rowspacing": "3pt"} in given

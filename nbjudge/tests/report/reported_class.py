@@ -1,7 +1,5 @@
 """A small class that nbgrader's own command grades. Its names hold what breaks pages and spreadsheets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nbgrader.api import Gradebook

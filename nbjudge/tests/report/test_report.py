@@ -1,7 +1,5 @@
 """`nbjudge report` says what gradebook and graded notebooks hold, and names no one to the class."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -17,6 +15,7 @@ from nbjudge.errors import CourseError
 from nbjudge.grading.prepare import SOLUTIONS_FILE
 
 pytestmark = pytest.mark.integration
+
 
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded", "remarks"]
 
@@ -208,10 +207,8 @@ def test_what_was_left_unfinished_is_not_graded(class_copy, report):
     path.write_text(json.dumps(notebook))
     assert report(class_copy, FOLDER).exit_code == 0
     report_data = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
-    assert report_data["tables"]["not_graded"][0] == {
-        "who": ["ada"],
-        "why": "its grading was ended on the way",
-    }
+    why = "its grading was ended on the way"
+    assert report_data["tables"]["not_graded"][0] == {"who": ["ada"], "why": why}
     assert report_data["counts"]["graded"] == 5
 
 
@@ -247,11 +244,8 @@ def test_another_graders_notebook_may_hold_anything(class_copy, report, rubbish)
     report_data = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
     # What the gradebook says stays.
     assert report_data["counts"]["graded"] == 6 and report_data["tables"]["mistakes"] == []
-    assert {row["exercise"] for row in report_data["tables"]["exercises"]} == {
-        "test_double",
-        "test_row_sums",
-        "test_biggest",
-    }
+    exercises = {row["exercise"] for row in report_data["tables"]["exercises"]}
+    assert exercises == {"test_double", "test_row_sums", "test_biggest"}
 
 
 def test_a_course_without_checks_gets_its_points(class_copy, report):
@@ -296,3 +290,70 @@ def test_nothing_graded_is_said(class_copy, report):
             gradebook.remove_student(student)
     ended = report(class_copy, FOLDER)
     assert "No submission of 01_tiny has been graded" in str(ended.exception)
+
+
+SORTED = "#students table tbody th"
+
+
+@pytest.fixture
+def shown_page(browser):
+    """An empty page of a small window."""
+    context = browser.new_context(viewport={"width": 400, "height": 900})
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.browser
+def test_the_page_is_sorted_and_obeys_no_name(graded_class, report, tmp_path, shown_page):
+    axe, page = pytest.importorskip("axe_playwright_python.sync_playwright").Axe(), shown_page
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    requests, complaints = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    address = (tmp_path / "out" / "index.html").as_uri()
+    page.goto(address)
+
+    points = page.locator("#students th", has_text="points").first
+    names = page.locator(SORTED)
+    for pressed, direction, first in (("Enter", "descending", "ada"), ("Space", "ascending", BROKEN)):
+        points.get_by_role("button").focus()
+        page.keyboard.press(pressed)
+        assert points.get_attribute("aria-sort") == direction
+        assert names.first.inner_text() == first
+    assert page.locator("#students th[aria-sort]").count() == 1
+    # Who has no points is last, whichever way.
+    assert {names.nth(6).inner_text(), names.nth(7).inner_text()} == {"frances", "grace"}
+
+    assert TAG in page.locator("#mistakes").inner_text()
+    assert page.evaluate("window.pwned") is None
+    assert complaints == []
+    assert {url for url in requests if not url.startswith("data:")} == {address}
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_text_of_a_picture_is_on_another(graded_class, report, tmp_path, shown_page, width):
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    shown_page.set_viewport_size({"width": width, "height": 900})
+    shown_page.goto((tmp_path / "out" / "index.html").as_uri())
+    boxes = shown_page.evaluate(
+        "[...document.querySelectorAll('figure text')].map((each) => {"
+        " const {left, right, top, bottom} = each.getBoundingClientRect();"
+        " return [each.textContent, left, right, top, bottom]; })"
+    )
+    assert len(boxes) > 10
+    assert [text for text, left, right, *_ in boxes if left < 0 or right > width] == []
+    assert [
+        (text, other)
+        for place, (text, left, right, top, bottom) in enumerate(boxes)
+        for other, start, end, above, below in boxes[place + 1 :]
+        # The boxes of lines are a little higher than their letters.
+        if left < end and start < right and top + 3 < below and above + 3 < bottom
+    ] == []

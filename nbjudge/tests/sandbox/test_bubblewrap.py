@@ -1,7 +1,5 @@
 """Where no sandbox can be made it is said why, in one sentence that names what to do about it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

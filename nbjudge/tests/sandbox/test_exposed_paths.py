@@ -1,7 +1,5 @@
 """An interpreter of any kind finds what it needs in the sandbox, and no one else's files with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -79,13 +77,8 @@ def leave_private_files(prefix: Path) -> None:
 
 def bwrap_command(interpreter: Path) -> tuple[list[str], list[Path]]:
     """What bubblewrap is told to show for an interpreter, and the list of it."""
-    run = subprocess.run(
-        [interpreter, "-B", "-c", PRINT_BWRAP_ARGS, str(PACKAGES)],
-        capture_output=True,
-        text=True,
-        env={},
-        check=True,
-    )
+    command = [interpreter, "-B", "-c", PRINT_BWRAP_ARGS, str(PACKAGES)]
+    run = subprocess.run(command, capture_output=True, text=True, env={}, check=True)
     executable, bwrap_args, shown = json.loads(run.stdout)
     # The copy of an interpreter looks for its library where the original does.
     libraries = ["--setenv", "LD_LIBRARY_PATH", str(interpreter.resolve().parents[1] / "lib")]
@@ -152,12 +145,13 @@ def test_of_usr_only_what_programs_need_is_shown():
     assert not shown & {"/", "/usr", "/usr/share", "/usr/local", "/usr/local/share", "/usr/local/etc", "/etc"}
     assert not shown & {sys.prefix, sys.base_prefix, f"{sys.prefix}/share", f"{sys.base_prefix}/share"}
     assert shown - set(SYSTEM)
-    for private in (
+    private_folders = (
         "/usr/local/share/nbgrader/exchange",
         "/usr/src",
         "/etc/jupyter",
         "/usr/local/etc/jupyter",
-    ):
+    )
+    for private in private_folders:
         assert readable([("It", Path(private))], exposed_paths()) is None
 
 
@@ -211,9 +205,8 @@ def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
     words = bubblewrap.command(a_course, 5, [], EXPOSED_MODULES)
     emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
-    emptied |= {
-        words[at + 2] for at, word in enumerate(words) if word == "--ro-bind" and "null" in words[at + 1]
-    }
+    read_only = [words[at : at + 2] for at, word in enumerate(words, 1) if word == "--ro-bind"]
+    emptied |= {place for shown, place in read_only if "null" in shown}
     for place in places:
         hidden = {Path(path).name for path in emptied if Path(path).is_relative_to(place / "a_course")}
         assert hidden == {"answers", "solved.py", "key.py", "__pycache__"}
@@ -226,44 +219,27 @@ def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
     assert shown == {package / name for name in files}
 
 
-def test_a_package_installed_below_tmp_is_mounted_again(a_course, start, tmp_path, monkeypatch):
-    """Its hidden files lie in a folder that is read-only by then."""
-    exposed = [*exposed_paths(), a_course / "lib"]
+def test_hidden_files_of_a_package_below_tmp(a_course, start, tmp_path, monkeypatch):
+    """They are in a folder that is read-only by then, and what a kernel writes there the next would find."""
+    exposed, package = [*exposed_paths(), a_course / "lib"], a_course / "lib" / "a_course"
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: exposed)
-    (a_course / "lib" / "a_course" / "solved.py").write_text("answer = 1")
+    (package / "solved.py").write_text("answer = 1")
     (tmp_path / "work").mkdir()
     look = f"""
-import sys
+import os, sys
 sys.path.append({str(a_course / "lib")!r})
 import a_course.plots
-print("imported")
-print(open({str(a_course / "lib" / "a_course" / "solved.py")!r}).read())
+print(os.listdir({str(package / "answers")!r}))
+for file, mode in (({str(package / "solved.py")!r}, "r"), ({str(package / "answers" / "left.txt")!r}, "w")):
+    try:
+        print(open(file, mode))
+    except OSError as error:
+        print(error.strerror)
 """
-    close_fork_server()
-    with start(tmp_path / "work", exposed_modules=("a_course.plots",)) as kernel:
-        _, shown = kernel.run(look)
-    assert "imported" in shown and "Permission denied" in shown
-    close_fork_server()
-
-
-def test_a_hidden_folder_cannot_be_written(a_course, start, tmp_path, monkeypatch):
-    """All kernels of a fork server share it: what one leaves there the next would find."""
-    exposed = [*exposed_paths(), a_course / "lib"]
-    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: exposed)
-    folder = a_course / "lib" / "a_course" / "answers"
-    leave = f"""
-import os
-print("before:", os.listdir({str(folder)!r}))
-try:
-    open({str(folder / "left.txt")!r}, "w").write("for my neighbour")
-except OSError as error:
-    print(error.strerror)
-"""
-    (tmp_path / "work").mkdir()
     close_fork_server()
     for _ in range(2):
         with start(tmp_path / "work", exposed_modules=("a_course.plots",)) as kernel:
-            assert kernel.says(leave).splitlines() == ["before: []", "Read-only file system"]
+            assert kernel.says(look).splitlines() == ["[]", "Permission denied", "Read-only file system"]
     close_fork_server()
 
 

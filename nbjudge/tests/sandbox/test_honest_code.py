@@ -1,7 +1,5 @@
 """What honest notebooks do besides tensors works in the sandbox: processes, shells, sockets of their own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

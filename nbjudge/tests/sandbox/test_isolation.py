@@ -1,23 +1,28 @@
-"""What student code finds around it in the sandbox: nothing of the machine, of the course or of others."""
-
-from __future__ import annotations
+"""What student code finds around it: nothing of the machine, the course or others; its fork server."""
 
 import json
 import os
+import signal
 import socket
 import sys
 import sysconfig
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from student_code import MODULES, PATIENT
 
 import nbjudge
+from nbjudge.errors import SandboxError
+from nbjudge.sandbox import fork_server_client as server_module
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
-from nbjudge.sandbox.fork_server_client import close_fork_server
-from nbjudge.sandbox.inside.supervisor import OTHERS
+from nbjudge.sandbox.fork_server_client import ForkServer, close_fork_server, current_fork_server
+from nbjudge.sandbox.inside.kernel import OTHERS
 
 pytestmark = pytest.mark.integration
+
 
 # What ipykernel and matplotlib set in every kernel.
 SET_BY_THE_KERNEL = {"CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "MPLBACKEND", "PAGER", "TERM"}
@@ -31,19 +36,6 @@ def test_home_tmp_and_shared_memory_are_empty_but_for_the_notebooks_own_files(vi
     installed = [Path(place) for place in (sys.prefix, sys.base_prefix, nbjudge.__file__)]
     assert set(files["/tmp"]) <= {place.parts[2] for place in installed if place.is_relative_to("/tmp")}
     assert files["/dev/shm"] == []
-
-
-def test_nothing_that_one_notebook_writes_is_there_for_the_next(start, tmp_path):
-    places = (".", HOME, "/tmp", "/dev/shm")
-    look = f"import os\nprint([os.path.exists(place + '/left') for place in {places}])"
-    with start(tmp_path) as first:
-        first.says(f"for place in {places}:\n    open(place + '/left', 'w').write('here')")
-        assert first.says(look) == str([True] * 4)
-        with start(tmp_path) as second:
-            assert second.says(look) == str([False] * 4)
-    with start(tmp_path) as after:
-        assert after.says(look) == str([False] * 4)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_everything_but_the_private_folders_is_read_only(view, start, tmp_path):
@@ -88,7 +80,7 @@ print(found)
         assert kernel.says(read) == "[]"
 
 
-MODULES = ("shown_helpers.plots", "shown_helpers.marking", "nbjudge.tutor.tutor", "nbjudge.judge")
+NOT_EXPOSED = ("shown_helpers.plots", "shown_helpers.marking", "nbjudge.tutor.tutor", "nbjudge.judge")
 
 
 @pytest.fixture
@@ -120,7 +112,7 @@ try:
     print(open({str(Path(nbjudge.__file__).with_name("errors.py"))!r}).read())
 except OSError:
     pass
-for name in {MODULES!r}:
+for name in {NOT_EXPOSED!r}:
     try:
         print(importlib.import_module(name).__file__ or "", end="")
     except ImportError:
@@ -146,20 +138,12 @@ def test_a_kernel_is_the_first_of_its_own_processes_and_sees_no_others(view):
     assert view["host"] != socket.gethostname()
 
 
-def test_it_has_no_privileges_and_no_way_to_any(view, start, tmp_path):
+def test_it_has_no_privileges(view):
     state = view["state"]
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         assert int(state[kind], 16) == 0, kind
     assert state["NoNewPrivs"] == "1"
     assert state["Uid"] == "1000"
-    # A process of its own tries: the kernel has threads, which alone would forbid it.
-    code = """
-import subprocess
-for wanted in (["--version"], ["--user", "true"], ["--map-root-user", "true"]):
-    print(subprocess.run(["unshare", *wanted], capture_output=True).returncode)
-"""
-    with start(tmp_path) as kernel:
-        assert kernel.says(code).split() == ["0", "1", "1"]
 
 
 def test_nothing_open_leads_out_of_the_sandbox(view):
@@ -175,24 +159,135 @@ def test_random_numbers_differ_from_notebook_to_notebook(view, another_view):
         assert one != other, library
 
 
-def test_nothing_that_a_notebook_started_outlives_it(start, tmp_path):
-    code = """
-import os, subprocess
-first = os.fork()
-if first == 0:
-    os.setsid()
-    if os.fork() == 0:
-        os.execvp("sleep", ["sleep", "7654"])
-    os._exit(0)
-os.waitpid(first, 0)
-subprocess.Popen(["sleep", "7654"], start_new_session=True)
+# A process and what it may do to another one of the same user.
+REACH = """
+import ctypes, os, signal
+
+libc = ctypes.CDLL(None, use_errno=True)
+found, own = [], set(map(int, os.listdir("/proc/self/task")))
+for process in set(range(2, 200)) - own:
+    try:
+        os.kill(process, 0)
+        found.append(process)
+    except ProcessLookupError:
+        pass
+    if libc.ptrace(16, process, None, None) == 0 or os.path.exists(f"/proc/{process}"):
+        found.append(process)
+print(found)
+try:
+    os.kill(-1, signal.SIGTERM)
+except ProcessLookupError:
+    print("no process")
 """
 
-    def left() -> list[int]:
-        return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "7654"]]
 
+def the_interpreter() -> psutil.Process:
+    """bubblewrap's second process is the first of its namespace; the interpreter is the child of that."""
+    process = psutil.Process(current_fork_server(MODULES)._process.pid)
+    while process.name() == "bwrap":
+        # The oldest: a kernel whose supervisor has just ended is the sandbox's for a moment.
+        process = min(process.children(), key=psutil.Process.create_time)
+    return process
+
+
+def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
+    thread = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); "
+    monkeypatch.setattr(server_module.bubblewrap, "START", thread + server_module.bubblewrap.START)
+    interpreter = ForkServer(())
+    with pytest.raises(SandboxError, match="warming up has started 1 threads: a fork would lose them"):
+        interpreter.fork(replace(PATIENT, startup=1), {})
+    interpreter.close()
+
+
+def test_a_kernel_can_neither_see_trace_nor_signal_it(start, tmp_path):
     with start(tmp_path) as kernel:
-        kernel.says(code)
-        kernel.says("import time\ntime.sleep(0.3)")
-        assert len(left()) == 2
-    assert left() == []
+        before = the_interpreter()
+        assert kernel.says(REACH).splitlines() == ["[]", "no process"]
+        assert the_interpreter() == before
+
+
+def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_one_for_the_next(start, tmp_path):
+    with start(tmp_path) as kernel:
+        first = psutil.Process(kernel.pid)
+        sockets = kernel.kernel.process.sockets
+        assert first.is_running() and sockets.is_dir()
+    assert not first.is_running()
+    assert not sockets.exists()
+    assert len(forks()) == 1  # the next kernel's supervisor
+    current_fork_server(MODULES).drop_spare()
+    assert forks(at_most=0) == []
+
+
+def forks(at_most: int = 1) -> list[psutil.Process]:
+    """The supervisors of the interpreter's kernels, as soon as there are no more than that."""
+    ends = time.monotonic() + 10
+    while len(found := the_interpreter().children()) > at_most and time.monotonic() < ends:
+        time.sleep(0.02)
+    return found
+
+
+def the_next_kernel() -> psutil.Process:
+    (supervisor,) = forks()
+    ends = time.monotonic() + 10
+    while not (kernels := kernels_of(supervisor)) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return kernels[0]
+
+
+def kernels_of(supervisor: psutil.Process) -> list[psutil.Process]:
+    """Without the reader, which has no processes of its own."""
+    own = os.readlink(f"/proc/{supervisor.pid}/ns/pid")
+    return [child for child in supervisor.children() if os.readlink(f"/proc/{child.pid}/ns/pid") != own]
+
+
+def test_the_next_kernel_is_begun_while_this_one_runs(start, tmp_path):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    (tmp_path / "given.txt").write_text("only now")
+    with start(tmp_path) as kernel:
+        assert kernel.pid == begun.pid
+        assert kernel.says("print(open('given.txt').read())") == "only now"
+
+
+def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    with start(tmp_path, replace(PATIENT, open_files=100)) as kernel:
+        assert kernel.pid != begun.pid
+        assert (
+            kernel.says("import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))") == "(100, 100)"
+        )
+    psutil.wait_procs([begun], timeout=10)
+    assert not begun.is_running()
+
+
+@pytest.mark.parametrize("who", ["kernel", "supervisor"])
+def test_a_next_kernel_that_died_meanwhile_costs_no_one_anything(start, tmp_path, who):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    (begun if who == "kernel" else begun.parent()).kill()
+    with start(tmp_path) as kernel:
+        assert kernel.pid != begun.pid
+        assert kernel.says("print('hello')") == "hello"
+
+
+@pytest.mark.parametrize("dead", ["interpreter", "sandbox"])
+def test_a_dead_one_is_replaced_at_once(start, tmp_path, dead):
+    with start(tmp_path):
+        old = current_fork_server(MODULES)
+        process = the_interpreter() if dead == "interpreter" else psutil.Process(old._process.pid)
+    process.kill()
+    with start(tmp_path) as kernel:
+        assert kernel.says("print('hello')") == "hello"
+    assert current_fork_server(MODULES) is not old
+
+
+def test_kernels_end_with_it(start, tmp_path):
+    with start(tmp_path) as kernel:
+        process = psutil.Process(kernel.pid)
+        os.kill(current_fork_server(MODULES)._process.pid, signal.SIGKILL)
+        psutil.wait_procs([process], timeout=10)
+        assert not process.is_running()

@@ -1,13 +1,9 @@
 """The seccomp filter: what it refuses on each machine that it knows, and that nothing is graded on others."""
 
-from __future__ import annotations
-
 import errno
 import platform
 import re
-import signal
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -78,41 +74,6 @@ def test_a_process_that_calls_by_another_machines_numbers_is_ended(machine, anot
         assert {decision(machine, number | 0x40000000) for number in numbers} == {KILLED}  # x32
     else:
         assert {decision(machine, number, spoken_as=another) for number in numbers} == {KILLED}
-
-
-# Process id, asked for by x86_64's own number, by that of x32, and by that of i386: by machine code, for
-# no library of a 64-bit system does it. Five bytes `mov eax, 20`, then `int 0x80`, then `ret`.
-ASK_AS = """
-import ctypes, mmap, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)  # to be written and run
-page.write(bytes.fromhex("b814000000 cd80 c3"))
-ways = {
-    "x86_64": lambda: libc.syscall(39),
-    "x32": lambda: libc.syscall(0x40000000 + 39),
-    "i386": ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))),
-}
-if sys.argv[2] == "filtered":
-    from nbjudge.sandbox.inside.filter import install_seccomp_filter
-    assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges, without which no process may install a filter
-    install_seccomp_filter()
-sys.exit(ways[sys.argv[1]]() != os.getpid())
-"""
-
-
-def ended(way: str, filtered: str) -> int:
-    return subprocess.run([sys.executable, "-c", ASK_AS, way, filtered], capture_output=True).returncode
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86_64 alone has programs of three kinds")
-@pytest.mark.parametrize("way", ["x32", "i386"])
-def test_linux_itself_ends_a_process_that_calls_as_another_machine(way):
-    assert ended("x86_64", "filtered") == 0
-    free = ended(way, "free")
-    if free == -signal.SIGSEGV:
-        pytest.skip("this Linux runs no 32-bit programs, and knows none of their calls")
-    assert free != -signal.SIGSYS
-    assert ended(way, "filtered") == -signal.SIGSYS
 
 
 @pytest.mark.parametrize("machine", MACHINES)

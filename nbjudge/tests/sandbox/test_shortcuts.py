@@ -1,7 +1,5 @@
 """What the sandbox leaves out because no notebook needs it changes nothing that a notebook sees."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

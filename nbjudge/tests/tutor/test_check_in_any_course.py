@@ -1,7 +1,5 @@
 """`check` in a plain nbgrader course: two lines in a notebook, no package of the course's own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,19 +1,20 @@
-"""A conversation that its kernel has given up ends, and so does the thread that it took."""
+"""A conversation that its kernel has given up ends with its thread; texts of questions are kept."""
 
 import threading
 from types import SimpleNamespace
 
 import pytest
 
+from nbjudge.kernel.protocol import request
 from nbjudge.tutor import conversation
-from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest
+from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest, PackedRequests
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import Material
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
 from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, OpenConversation, Tutor
 
 ASSIGNMENT = SimpleNamespace(folder="ps1")
-CALLS = [{"args": [1], "kwargs": {}}]
+CALLS = [{"args": [1, "ä"], "kwargs": {}}, {"args": [[2.5]], "kwargs": {}}]
 
 
 def two_questions(call_answer):
@@ -90,3 +91,27 @@ def test_a_question_that_no_one_answers_ends_with_the_close(ended):
     assert isinstance(closed.next(), KernelRequest)
     closed.close()
     assert ended.wait(10)
+
+
+def test_the_text_is_the_questions_and_made_once(monkeypatch):
+    texts_built = []
+    monkeypatch.setattr(conversation, "request", lambda *args: texts_built.append(args) or request(*args))
+    texts = PackedRequests()
+    first = texts.text("answer", CALLS, {})
+    assert first == request("answer", CALLS, {}).encode()
+    assert texts.text("answer", list(CALLS), {}) == first and len(texts_built) == 1
+    for other in (("other", CALLS, {}), ("answer", CALLS[:1], {}), ("answer", CALLS, {"a": "b"})):
+        texts.text(*other)
+    texts.text("answer", [dict(call) for call in CALLS], {})  # equal, and not the same objects
+    assert len(texts_built) == 5
+
+
+def test_what_was_asked_longest_ago_goes_first(monkeypatch):
+    requests = [[{"args": [number], "kwargs": {}}] for number in range(4)]
+    size = len(request("answer", requests[0], {}))
+    monkeypatch.setattr(conversation, "MOST_BYTES", 3 * size)
+    texts = PackedRequests()
+    for calls in (*requests[:3], requests[0], requests[3]):
+        texts.text("answer", calls, {})
+    remaining = [calls for calls, _ in texts._texts.values()]
+    assert remaining == [requests[2], requests[0], requests[3]]

@@ -1,7 +1,5 @@
 """Preloaded by the scheduler (`dask scheduler --preload`): writes down which worker graded a notebook."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,11 +1,8 @@
 """A small class that hands in everything a class hands in, and all that is left of its grading."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -14,22 +11,11 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from tiny_course import (
-    CONFIG,
-    FOLDER,
-    answered,
-    hand_in,
-    make_course,
-    release,
-    source,
-    written_question,
-)
+from tiny_course import CONFIG, FOLDER, answered, hand_in, make_course, release, source, written_question
 
 DUE = datetime(2030, 1, 1, 12)
-LATE = (
-    "\n# Students who are late get nothing, so that it is seen.\n"
-    "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
-)
+# Students who are late get nothing, so that it is seen.
+LATE = "\nc.LateSubmissionPlugin.penalty_method = 'zero'\n"
 ROW_SUMS_OF_ALL = "def row_sums(x):\n    return x.sum()"
 UNCHANGED = "def double(x):\n    return x * 1"
 KILLER = "import os\ndef biggest(x):\n    os._exit(1)"
@@ -76,31 +62,6 @@ def nbjudge(root: Path, *arguments: str, wait: bool = True) -> Any:
     return start(line, cwd=root, env=environment, **pipes)
 
 
-def recorded(root: Path) -> dict[str, Any]:
-    """All that grading left: every row of the gradebook that a person reads, every graded notebook."""
-    questions = {
-        "grades": """
-            SELECT sa.student_id, bc.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade
-            FROM grade g JOIN base_cell bc ON bc.id = g.cell_id
-            JOIN submitted_notebook sn ON sn.id = g.notebook_id
-            JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
-        "comments": """
-            SELECT sa.student_id, bc.name, c.auto_comment, c.manual_comment
-            FROM comment c JOIN base_cell bc ON bc.id = c.cell_id
-            JOIN submitted_notebook sn ON sn.id = c.notebook_id
-            JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
-        "submissions": """
-            SELECT sa.student_id, sa.timestamp, sn.late_submission_penalty
-            FROM submitted_notebook sn JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
-    }
-    with sqlite3.connect(root / "gradebook.db") as connection:
-        rows = {
-            name: sorted(connection.execute(question).fetchall(), key=repr)
-            for name, question in questions.items()
-        }
-    return rows | {"notebooks": notebooks(root / "autograded")}
-
-
 def in_gradebook(root: Path, url: str | None = None) -> dict[str, dict[str, Any]]:
     """By student: the late penalty, and of each cell the scores, whether a person is needed, the comment."""
     found = {}
@@ -137,16 +98,3 @@ def notebooks(folder: Path) -> dict[str, Any]:
             text = notebook
         found[str(file.relative_to(folder))] = text
     return found
-
-
-def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """The same record; what differs first is said in few words."""
-    for part in ("grades", "comments", "submissions"):
-        assert found[part] == expected[part], part
-    assert found["notebooks"].keys() == expected["notebooks"].keys()
-    for name, content in expected["notebooks"].items():
-        if name.endswith(".ipynb"):
-            pairs = zip(found["notebooks"][name]["cells"], content["cells"], strict=True)
-            differing = [(one, other) for one, other in pairs if one != other]
-            assert not differing, f"{name}: {differing[0]}"[:4000]
-        assert found["notebooks"][name] == content, name

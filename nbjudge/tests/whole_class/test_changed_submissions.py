@@ -1,7 +1,5 @@
 """What is graded: what is new or was changed, and nothing else."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

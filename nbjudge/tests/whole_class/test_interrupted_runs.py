@@ -1,7 +1,5 @@
 """Runs that are stopped, killed, or lose a worker: nothing is lost, and the next run goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -48,9 +46,12 @@ def graded_files(course: Path) -> dict[Path, int]:
     return done
 
 
-def wait_for_the_first_grade(course: Path, run) -> None:
-    while run.poll() is None and not graded_files(course):
+def begun_run(course: Path):
+    """A run with two workers that has just graded a submission more."""
+    before, run = len(graded_files(course)), nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
+    while run.poll() is None and len(graded_files(course)) == before:
         time.sleep(0.05)
+    return run
 
 
 def points(course: Path) -> dict[str, dict[str, float]]:
@@ -77,8 +78,7 @@ def soon_gone(processes: list[psutil.Process]) -> bool:
 
 
 def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
-    run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
-    wait_for_the_first_grade(course, run)
+    run = begun_run(course)
     family = psutil.Process(run.pid).children(recursive=True)
     run.send_signal(signal.SIGINT)
     output, _ = run.communicate(timeout=120)
@@ -101,10 +101,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
 @pytest.mark.long
 def test_killed_coordinator_takes_its_workers_along(course):
     for _ in range(2):
-        before = len(graded_files(course))
-        run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
-        while run.poll() is None and len(graded_files(course)) == before:
-            time.sleep(0.05)
+        run = begun_run(course)
         family = psutil.Process(run.pid).children(recursive=True)
         run.kill()
         run.communicate()
@@ -115,8 +112,7 @@ def test_killed_coordinator_takes_its_workers_along(course):
 
 
 def test_a_worker_that_is_killed_costs_no_one_anything(course):
-    run = nbjudge(course, "grade", FOLDER, "--workers", "2", wait=False)
-    wait_for_the_first_grade(course, run)
+    run = begun_run(course)
     a_worker_of(run).kill()
     output, _ = run.communicate(timeout=300)
     assert run.returncode == 0, output

@@ -1,14 +1,19 @@
 """A gradebook in PostgreSQL holds what one in SQLite holds, and nbgrader's own commands work with it."""
 
-from __future__ import annotations
-
 import csv
+import os
+import shutil
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from nbgrader.api import Gradebook
-from postgresql_server import postgresql, programs
 from small_class import DUE, in_gradebook, nbjudge, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
@@ -16,6 +21,59 @@ from nbjudge.course.folders import read_folders
 from nbjudge.course.gradebook import not_generated_reason
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
+
+
+psycopg = pytest.importorskip("psycopg")
+
+PACKAGE = Path("/usr/lib/postgresql")  # Debian's; each version has a folder below it
+DATABASE = "postgres"
+OWNER = "teacher"
+PATIENCE = 120  # seconds
+
+
+def programs() -> Path:
+    """The folder of the newest version's programs; skips where there is none, but not in CI."""
+    found = sorted(PACKAGE.glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
+    if not found:
+        assert not os.environ.get("CI"), f"There is no PostgreSQL under {PACKAGE}."
+        pytest.skip(f"there is no PostgreSQL under {PACKAGE}: install the package postgresql")
+    return found[-1].parent
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The URL of an empty database on a running server."""
+    with TemporaryDirectory(prefix="postgresql-") as name:
+        folder, as_its_user = Path(name), dict[str, Any]()
+        if os.geteuid() == 0:  # as which it does not run
+            as_its_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+            shutil.chown(folder, "postgres", "postgres")
+        data, options = folder / "data", {"cwd": folder} | as_its_user
+        quick = ("--auth=trust", "--locale=C.UTF-8", "--no-sync")
+        initdb = [programs() / "initdb", "-D", data, "-U", OWNER, *quick]
+        subprocess.run(initdb, check=True, capture_output=True, **options)
+        settings = ["-c", "listen_addresses=", "-c", "fsync=off"]
+        with (folder / "words").open("wb") as words:
+            command = [programs() / "postgres", "-D", data, "-k", folder, *settings]
+            server = subprocess.Popen(command, stderr=words, **options)
+        try:
+            _wait_until_it_answers(folder, server)
+            yield f"postgresql+psycopg://{OWNER}@/{DATABASE}?host={folder}"
+        finally:
+            server.send_signal(signal.SIGINT)  # it closes connections and ends
+            server.wait(PATIENCE)
+
+
+def _wait_until_it_answers(folder: Path, server: subprocess.Popen[bytes]) -> None:
+    ends = time.monotonic() + PATIENCE
+    while True:
+        try:
+            psycopg.connect(host=str(folder), user=OWNER, dbname=DATABASE).close()
+            return
+        except psycopg.OperationalError:
+            log = (folder / "words").read_text(errors="replace")
+            assert server.poll() is None and time.monotonic() < ends, log
+            time.sleep(0.1)
 
 
 @pytest.fixture

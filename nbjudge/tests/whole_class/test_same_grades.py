@@ -1,21 +1,29 @@
-"""A class graded all at once is graded as nbgrader would have graded it, one by one."""
-
-from __future__ import annotations
+"""A class graded all at once is graded as nbgrader would have graded it, one by one, by any account."""
 
 import io
 import re
 from dataclasses import replace
 
 import pytest
+from machine import REFUSED, Machine
+from nbgrader.api import Gradebook
 from rich.console import Console
-from small_class import assert_same, nbjudge, recorded
-from tiny_course import FOLDER
+from small_class import in_gradebook, nbjudge, notebooks
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.sql.compiler import SQLCompiler
+from tiny_course import FOLDER, GradedClass, answered, hand_in, make_course
 
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.grade_command import Options, grade_plan
 from nbjudge.course.folders import read_folders
+from nbjudge.nbgrader_hooks.gradebook_hooks import with_shared_sql
 
 pytestmark = pytest.mark.integration
+
+
+def recorded(root):
+    """All that grading left: what the gradebook holds, and every file beside the graded notebooks."""
+    return in_gradebook(root), notebooks(root / "autograded")
 
 
 @pytest.fixture
@@ -28,11 +36,10 @@ def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
     run = nbjudge(copy_of_class, "grade", FOLDER, "--workers", "2")
     assert run.returncode == 0, run.stdout
     assert "11 graded" in run.stdout
-    found = recorded(copy_of_class)
-    assert len(found["grades"]) == 4 * 11
-    assert {row[5] for row in found["grades"]} == {0, 1}  # some need a person
-    assert sum(bool(row[2]) for row in found["submissions"]) == 1  # someone was late
-    assert_same(found, one_by_one)
+    gradebook, _ = found = recorded(copy_of_class)
+    assert {about["needs a person"] for about in gradebook.values()} == {True, False}
+    assert [student for student, about in gradebook.items() if about["late penalty"]] == ["late"]
+    assert found == one_by_one
 
 
 @pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
@@ -44,7 +51,70 @@ def test_in_any_order_with_any_number_of_workers(copy_of_class, one_by_one):
     assert len(results) == 11
     assert not any(graded.problem for graded in results)
     assert [graded.student for graded in results if graded.reason] == ["no notebook", "cut off"]
-    assert_same(recorded(copy_of_class), one_by_one)
+    assert recorded(copy_of_class) == one_by_one
     assert "Where the time of 9 notebooks went" in printed.getvalue()
     phases = "read the course .*, import nbgrader .*, wait until a worker has imported"
     assert re.search(rf"Start: .* until the first notebook went to a worker \({phases}", printed.getvalue())
+
+
+@pytest.mark.skipif(bool(REFUSED), reason=REFUSED)
+@pytest.mark.timeout(240)
+def test_an_ordinary_account_grades_a_class(tmp_path):
+    """The sandbox holds for it: anyone who grades need not be root."""
+    machine = Machine(tmp_path, "grader")
+    course = machine.home("grader") / "course"
+    make_course(course)
+    hand_in(course, "ada", answered())
+    machine.give("grader", machine.home("grader"))
+    run = machine.typed("grader", "sh", "-c", f"cd course && python -m nbgrader autograde {FOLDER}")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert sum(GradedClass(course).points("ada").values()) == 5
+
+
+@pytest.mark.integration  # nbgrader stamps a new gradebook with alembic
+def test_a_second_connection_compiles_no_query_again(tmp_path, monkeypatch):
+    url = with_shared_sql(f"sqlite:///{tmp_path / 'a course, 50%'}.db")
+    compiled = []
+    visit = SQLCompiler.visit_select
+    monkeypatch.setattr(
+        SQLCompiler,
+        "visit_select",
+        lambda self, *args, **options: compiled.append(1) or visit(self, *args, **options),
+    )
+    for student in ("ada", "bob"):
+        with Gradebook(url, "course") as gradebook:
+            gradebook.update_or_create_student(student, first_name=student)
+        counted = len(compiled)
+        compiled.clear()
+    assert counted == 0
+    with Gradebook(f"sqlite:///{tmp_path / 'a course, 50%'}.db", "course") as gradebook:
+        assert sorted((each.id, each.first_name) for each in gradebook.students) == [
+            ("ada", "ada"),
+            ("bob", "bob"),
+        ]
+
+
+@pytest.mark.parametrize("url", ["postgresql://user:secret@host/grades", "sqlite+other:///grades.db"])
+def test_other_databases_stay_as_they_are(url):
+    assert with_shared_sql(url) == url
+
+
+@pytest.mark.integration
+def test_a_second_connection_looks_for_no_table(tmp_path, monkeypatch):
+    file = tmp_path / "gradebook.db"
+    url, looked_for = with_shared_sql(f"sqlite:///{file}"), []
+    has_table = SQLiteDialect_pysqlite.has_table
+
+    def counted(self, connection, name, *arguments, **options):
+        looked_for.append(name)
+        return has_table(self, connection, name, *arguments, **options)
+
+    monkeypatch.setattr(SQLiteDialect_pysqlite, "has_table", counted)
+    for _ in range(3):
+        looked_for.clear()
+        with Gradebook(url, "course") as gradebook:
+            gradebook.update_or_create_student("ada")
+    assert looked_for == []
+    file.rename(tmp_path / "old.db")
+    with Gradebook(url, "course") as gradebook:  # a new file has no tables yet
+        assert gradebook.students == []

@@ -1,10 +1,11 @@
-"""The reference is loaded from notebooks as they are: no ids, plain imports, magics, data files."""
+"""References are loaded from notebooks as they are, and by one thread of a service at a time."""
 
-from __future__ import annotations
-
+import importlib
 import io
 import os
+import sys
 import threading
+import time
 from pathlib import Path
 
 import nbformat
@@ -14,10 +15,77 @@ from old_course import code, make_old_course, write_without_ids
 from rich.console import Console
 
 from nbjudge.course.course import open_course
-from nbjudge.course.loading import Notebook
+from nbjudge.course.loading import importing_from, load_checks
+from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
 from nbjudge.try_checks.command import try_all
 from nbjudge.try_checks.visible import show_visible
+
+
+def in_threads(work, inputs):
+    threads = [threading.Thread(target=work, args=(each,)) for each in inputs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_no_lesson_finds_the_files_of_another(tmp_path):
+    folders = [str(tmp_path / name) for name in "abcd"]
+    found = []
+
+    def load(folder):
+        with importing_from(Path(folder)):
+            time.sleep(0.01)
+            found.append([path for path in sys.path if path in folders])
+
+    in_threads(load, folders)
+    assert sorted(found) == [[folder] for folder in folders]
+
+
+def test_a_lesson_may_load_another_on_its_way(tmp_path):
+    with importing_from(tmp_path / "a"), importing_from(tmp_path / "b"):
+        assert sys.path[:2] == [str(tmp_path / "b"), str(tmp_path / "a")]
+
+
+def test_each_lesson_imports_its_own_files(tmp_path):
+    found = []
+    for name in ("a", "b", "a"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "given_beside.py").write_text(f"name = {name!r}\n")
+        with importing_from(tmp_path / name):
+            found.append(importlib.import_module("given_beside").name)
+    assert found == ["a", "b", "a"]
+
+
+def test_checks_are_loaded_while_other_modules_come(tmp_path):
+    """What is imported meanwhile changes the very table that is looked through for a package's files."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "asked.py").write_text(f"name = {name!r}\n")
+    going, loaded = threading.Event(), []
+
+    def come_and_go():
+        number = 0
+        while not going.is_set():
+            number = (number + 1) % 5000
+            sys.modules[f"comes_and_goes_{number}"] = sys
+            sys.modules.pop(f"comes_and_goes_{number - 2500}", None)
+
+    other = threading.Thread(target=come_and_go)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        other.start()
+        for _ in range(200):
+            loaded.append([load_checks(tmp_path / name)[0].name for name in ("first", "second")])
+    finally:
+        going.set()
+        other.join()
+        sys.setswitchinterval(before)
+        for name in [each for each in sys.modules if each.startswith("comes_and_goes_")]:
+            del sys.modules[name]
+    assert loaded == [["first", "second"]] * 200
 
 
 def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
@@ -136,11 +204,7 @@ def test_references_are_loaded_in_threads(tmp_path):
         notebook = Notebook(folder / "plain.ipynb", folder)
         found.append((name, notebook.load("answer")()))
 
-    threads = [threading.Thread(target=load, args=(name,)) for name in "ab" * 10]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(load, "ab" * 10)
     assert len(found) == 20 and all(name == text for name, text in found) and os.getcwd() == here
 
 

@@ -1,15 +1,17 @@
-"""A full disk, a read-only folder: one sentence says what and where, and nothing that was graded is lost."""
+"""Full disks, files that may not be read, no sandbox: a sentence says what, and no grade is lost."""
 
-from __future__ import annotations
-
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from grading_runs import database_is_sound, finish, finish_where, grades, words
-from tiny_course import FULL, after, answered, hand_in
+from tiny_course import FOLDER, FULL, NOTHING, after, answered, hand_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
+
+
 # A folder is put on a small disk for the run and brought back afterwards, whatever came of it.
 ON_A_SMALL_DISK = """
 cp -r {original}/. {place}
@@ -39,9 +41,8 @@ def run_on_a_small_disk(course: Path, place: Path, meanwhile: str) -> tuple[int,
 
 def the_one_sentence(output: str) -> str:
     assert "Traceback" not in output, output
-    (line,) = [
-        line for line in output.splitlines() if line.startswith(("Nothing was graded", "Grading stopped"))
-    ]
+    begins = ("Nothing was graded", "Grading stopped")
+    (line,) = [line for line in output.splitlines() if line.startswith(begins)]
     return line
 
 
@@ -103,3 +104,52 @@ def test_what_cannot_be_written_is_said_before_anybody_is_graded(half_a_class, p
     assert "Nothing was graded" in sentence
     assert "Sanitizing" not in output
     assert grades(course, ["ada"]) == {"ada": FULL}
+
+
+# An account that has no way around a file's mode, as root has.
+UNPRIVILEGED = ["--unshare-user", "--uid", "2001", "--gid", "2001"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("closed", [f"submitted/ben/{FOLDER}", f"submitted/ben/{FOLDER}/tiny.ipynb"])
+def test_a_folder_or_file_that_may_not_be_read_is_said_and_costs_no_one_else(course: Path, closed):
+    for student in ("ada", "ben", "cyd"):
+        hand_in(course, student, answered())
+    os.chmod(course / closed, 0)
+    status, output = finish_where(course, UNPRIVILEGED)
+    os.chmod(course / closed, 0o755)
+    assert status == 1
+    (sentence,) = [line for line in output.splitlines() if "make it readable" in line]
+    assert f"submitted/ben/{FOLDER}" in sentence and "Permission denied" in sentence
+    assert "Traceback" not in output
+    assert grades(course, ["ada", "cyd"]) == {"ada": FULL, "cyd": FULL}
+    assert not (course / "autograded/ben" / FOLDER / "tiny.ipynb").exists()
+    assert finish(course)[0] == 0
+    assert grades(course, ["ben"]) == {"ben": FULL}
+
+
+LOUD = "GRADING WITHOUT THE SANDBOX: student code runs as you"
+OPTION = "--RunAndJudge.sandbox=False"
+NO_BWRAP = {"PATH": str(Path(sys.executable).parent)}
+
+
+def test_without_bubblewrap_nothing_is_graded_and_the_package_is_named(course):
+    hand_in(course, "ada", answered())
+    status, output = finish(course, environment=NO_BWRAP)
+    assert status != 0
+    assert not list((course / "autograded").rglob("*.ipynb"))
+    sentence = the_one_sentence(output)
+    assert OPTION in sentence and "apt-get install bubblewrap" in sentence
+
+
+@pytest.mark.parametrize("said_by", ["option", "setting"])
+def test_without_the_sandbox_the_grades_are_the_same_and_it_is_said_loudly(course, said_by):
+    hand_in(course, "ada", answered())
+    hand_in(course, "ben", answered(double="def double(x):\n    return x", biggest="def biggest(x): 1 / 0"))
+    if said_by == "setting":
+        with (course / "nbgrader_config.py").open("a") as config:
+            config.write("\nc.RunAndJudge.sandbox = False\n")
+    status, output = finish(course, *([OPTION] if said_by == "option" else []), environment=NO_BWRAP)
+    assert status == 0, output
+    assert f"WARNING] {LOUD}" in output
+    assert grades(course, ["ada", "ben"]) == {"ada": FULL, "ben": NOTHING | {"row_sums": 2}}

@@ -1,16 +1,17 @@
-"""CSV files that every spreadsheet reads as the same table, and in which it finds no formula."""
-
-from __future__ import annotations
+"""CSV files without formulas, and the report's histogram and tables."""
 
 import csv
 import io
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from traitlets.config import Config
 
-from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import DECIMAL_SIGNS, SEPARATORS, CsvFormat, Verbatim, identifier
-from nbjudge.errors import CourseError
+from nbjudge.report.page import MOST_BARS, MOST_TICKS, bins, points_histogram, ticks
+from nbjudge.report.tables import NOT_SAID, WHO, _without_own_words, table_of
 
 FORMATS = [
     CsvFormat(),
@@ -61,21 +62,54 @@ def test_an_id_that_calls_nothing_stays_as_it_is():
     assert read(CsvFormat().text([[identifier("=1+1")]]), ",") == [["'=1+1"]]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"separator": ";"}, "CsvFiles.separator is ';', and must be one of 'comma', 'semicolon', 'tab'"),
-        ({"decimal": "dot"}, "CsvFiles.decimal is 'dot'"),
-        ({"seperator": "comma"}, "no option c.CsvFiles.seperator .* Did you mean separator"),
-        ({"decimal": "comma"}, "Set c.CsvFiles.separator to 'semicolon'"),
-    ],
-)
-def test_an_unknown_setting_or_value_is_an_error(settings, message):
-    with pytest.raises(CourseError, match=message):
-        check_settings(Config({"CsvFiles": settings}))
-
-
 def test_the_course_sets_the_format():
     course = Config({"CsvFiles": {"separator": "semicolon", "decimal": "comma"}})
     assert CsvFormat(config=course).text([[1.5, 2]]) == "\ufeff1,5;2\r\n"
     assert CsvFormat(config=Config()).text([[1.5, 2]]) == "\ufeff1.5,2\r\n"
+
+
+@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
+def test_a_histogram_counts_everybody(values):
+    heights, width = bins(values, max(values), 0)
+    assert sum(heights.values()) == len(values) and len(heights) <= MOST_BARS + 2
+    assert list(heights) == [step * width for step in range(len(heights))]
+
+
+@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50), max_points=some.floats(0, 1e6))
+def test_a_histogram_stays_within_its_frame(values, max_points):
+    shown = points_histogram(values, max_points)
+    assert sum(bar.students for bar in shown.bars) == len(values)
+    assert max(bar.height for bar in shown.bars) == 100
+    assert all(bar.left >= 0 and bar.left + bar.width <= 100.01 for bar in shown.bars)
+    assert all(0 <= tick.at <= 100 for tick in (*shown.places, *shown.counts, shown.median))
+
+
+def test_half_a_point_is_where_it_is():
+    shown = points_histogram([0, 1, 3, 3, 4.5], 5)
+    assert [(bar.place, bar.students) for bar in shown.bars] == [("0", 1), ("1", 1), ("3", 2), ("4.5", 1)]
+    assert (shown.nearest, shown.median.label) == ("0.5", "3")
+    assert [tick.label for tick in shown.places] == ["0", "1", "2", "3", "4", "5"]
+    assert [tick.label for tick in shown.counts] == ["0", "1", "2"]
+
+
+@given(high=some.floats(1e-3, 1e7), max_ticks=some.integers(3, 12))
+def test_ticks_are_at_few_and_round_numbers(high, max_ticks):
+    shown = ticks(0, high, max_ticks)
+    assert 2 <= len(shown) <= max_ticks + 1 and shown[0].label == "0"
+    assert re.fullmatch(r"0*(0\.0*)?[125]0*", shown[1].label)
+    assert all(abs(float(tick.label) / high - tick.at / 100) < 1e-4 for tick in shown)
+
+
+@given(high=some.integers(1, 2000))
+def test_there_is_no_half_student(high):
+    assert all(tick.label.isdecimal() for tick in ticks(0, high, MOST_TICKS, whole=True))
+
+
+def test_no_more_students_than_there_are():
+    """Sentences that few were told are one row: who was told several of them counts once in it."""
+    rows = [
+        {"exercise": "f", "students": len(who), "of": 5, "sentence": f"It says {who[0]}.", WHO: who}
+        for who in (["ada", "ben"], ["ada", "eve"], ["ben", "eve"])
+    ]
+    (row,) = _without_own_words(table_of(["exercise", "students", "of", "sentence", WHO], rows)).rows
+    assert (row["students"], row["of"], row["sentence"]) == (3, 5, NOT_SAID)
