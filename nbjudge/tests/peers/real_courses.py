@@ -7,8 +7,6 @@ Six students hand in each assignment: the instructor's solution, the released no
 answers, an answer that does not compile, a deleted test cell, and own failing cells and warnings.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -18,11 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
-from class_of_six import CLASS, is_answer, is_test
 from compare_graders import OURS, STOCK, VERDICTS, Graded, compare, run_both
 from jupyter_client.kernelspec import KernelSpecManager
 from nbformat import NotebookNode
-from peer_courses import Assignment
+from peer_courses import CLASS, Assignment, is_answer, is_test
 
 LARGEST_FILE = 50 * 2**20  # of what is copied beside the notebooks
 PYTHON = "python3"

@@ -1,17 +1,52 @@
-"""Honest work on nbgrader's own fixtures gets from us, cell by cell, what stock nbgrader gives it.
+"""Honest work gets from us, cell by cell, what stock nbgrader gives it, or better.
 
-Every difference is listed with its reason and is there. nbgrader's own cheat attempts gain nothing.
+On nbgrader's own fixtures every difference is listed with its reason and is there, and nbgrader's own cheat
+attempts gain nothing.
 """
 
-from __future__ import annotations
-
 import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+import nbformat
 import pytest
-from peer_courses import EXAMPLE_ARCHIVE, GUIDE, OLD_FORMATS, works
+import real_courses
+from compare_graders import DELETED, LOG, Graded, compare, run_both
+from peer_courses import CHEAT_ATTEMPTS, EXAMPLE_ARCHIVE, GUIDE, OLD_FORMATS, PEERS, TRAITS, works
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
+
+
+def by_both(once: Callable[..., Path], chosen: str) -> dict[str, Graded]:
+    """The assignments `chosen`, graded by stock nbgrader and by ours, once for all workers."""
+    folder = once(chosen, lambda root: run_both(root, [chosen]))
+    return {name: Graded(folder / name) for name in ("stock", "ours")}
+
+
+@pytest.fixture(scope="session")
+def graders(once) -> dict[str, Graded]:
+    return by_both(once, "peers")
+
+
+@pytest.fixture(scope="session")
+def trait_graders(once) -> dict[str, Graded]:
+    return by_both(once, "traits")
+
+
+@pytest.fixture(scope="session")
+def points(graders: dict[str, Graded]) -> Callable[[str, str], tuple[float, int] | None]:
+    """A work's points from a grader, and how many of its cells wait for someone to mark them."""
+
+    def of(grader: str, work: str) -> tuple[float, int] | None:
+        if work not in graders[grader].scores:
+            return None
+        grades = graders[grader].scores[work]["grades"].values()
+        return sum(score or 0 for score, *_ in grades), sum(waits for *_, waits in grades)
+
+    return of
+
 
 # Points, and how many cells wait for someone to mark them; None where there is no grade at all.
 Points = tuple[float, int] | None
@@ -80,43 +115,21 @@ DIFFERENCES = {
     "results too-many p1": Difference((0, 1), (2, 0), TOO_MANY),
 }
 
-# What nbgrader's own tests say of the same work (test_nbgrader_autograde.py):
-# points, and whether someone has to mark a cell by hand.
-NBGRADERS_WORD = {
-    "variables unchanged p1": (1, False),  # test_grade
-    "variables changed p1": (2, True),
-    "autotests unchanged simple": (0, False),  # test_grade_autotest
-    "autotests changed simple": (1, False),
-    "autotests unchanged hashed": (0, False),  # test_grade_hashed_autotest
-    "autotests changed hashed": (1, False),
-    "autotests unchanged multi": (0, False),  # test_grade_complex_autotest
-    "autotests changed multi": (3, False),
-    "autotests unchanged hidden": (0, False),  # test_hidden_tests_autotest
-    "autotests changed hidden": (1, False),
-    "autotests wrong hidden": (0, False),
-    "hidden released p1": (1.5, False),  # test_hidden_tests_single_notebook
-    "running student environment": (0, False),  # test_grade_with_validating_envvar
-    "running student slow": (0, False),  # test_autograde_timeout
-    "patient student slow": (1, False),
-}
 # The fixture, the cell it wants points for without the work, and someone who earned them.
+BAR = ("bar", "variables changed p1")
 CHEATS = {
-    "hides every error": ("variables cheat-attempt p1", "bar", "variables changed p1"),
-    "breaks the display of errors": (
-        "variables cheat-attempt-alternative p1",
-        "bar",
-        "variables changed p1",
-    ),
-    "comments the test out": ("variables grade-cell-changed p1", "bar", "variables changed p1"),
+    "hides every error": ("variables cheat-attempt p1", *BAR),
+    "breaks the display of errors": ("variables cheat-attempt-alternative p1", *BAR),
+    "comments the test out": ("variables grade-cell-changed p1", *BAR),
     "comments half of the tests out": ("ps1 bitdiddle problem1", "correct_squares", "ps1 hacker problem1"),
-    "makes the test prose": ("variables grade-cell-type-changed p1", "bar", "variables changed p1"),
+    "makes the test prose": ("variables grade-cell-type-changed p1", *BAR),
     "passes the visible tests only": ("autotests wrong hidden", "test_hidden", "autotests changed hidden"),
     "knows the visible answers by heart": ("hidden released p1", "correct_squares", "squares solved p1"),
 }
 LOOPS = ("running student loop", "running student loop_with_output")
 
 
-@pytest.mark.parametrize("work", works())
+@pytest.mark.parametrize("work", works(PEERS))
 def test_scores_are_stock_nbgraders(graders, points, work):
     """All scores and comments are the same, or the difference is listed and takes no point away."""
     if work not in DIFFERENCES:
@@ -125,13 +138,6 @@ def test_scores_are_stock_nbgraders(graders, points, work):
     listed = DIFFERENCES[work]
     assert (points("stock", work), points("ours", work)) == (listed.stock, listed.ours), listed.reason
     assert listed.ours[0] >= (listed.stock or (0, 0))[0]
-
-
-@pytest.mark.parametrize("work", NBGRADERS_WORD)
-@pytest.mark.parametrize("grader", ["stock", "ours"])
-def test_scores_are_those_of_nbgraders_tests(points, grader, work):
-    score, by_hand = points(grader, work)
-    assert (score, by_hand > 0) == NBGRADERS_WORD[work]
 
 
 @pytest.mark.parametrize("grader", ["stock", "ours"])
@@ -183,7 +189,7 @@ def test_cheat_gains_nothing(graders, cheat):
     assert scores[honest]["grades"][cell][0] == scores[honest]["grades"][cell][1]
 
 
-@pytest.mark.parametrize("attempt", ["cheat-attempt", "cheat-attempt-alternative"])
+@pytest.mark.parametrize("attempt", CHEAT_ATTEMPTS)
 def test_hidden_error_is_shown_again(graders, points, attempt):
     """It gets no more than an untouched notebook."""
     assert points("ours", f"variables {attempt} p1")[0] == points("ours", "variables unchanged p1")[0]
@@ -197,3 +203,55 @@ def test_endless_loop_ends_with_the_reason(graders, work):
     (cell,) = graders["ours"].notebook(work)["cells"]
     assert {output["output_type"] for output in cell["outputs"]} == {"error"}
     assert {output["ename"] for output in cell["outputs"]} <= {"KeyboardInterrupt", "TimeoutError"}
+
+
+WORKS = works(TRAITS)
+
+
+def test_all_are_graded_and_a_warning_is_said_once(trait_graders):
+    """A given cell that fails is one warning for the class."""
+    for graded in trait_graders.values():
+        assert set(graded.scores) == set(WORKS)
+        assert not graded.report["stopped"] + graded.report["not released"]
+    log = (trait_graders["ours"].root / LOG).read_text()
+    assert log.count("its tests pass all the same") == 1
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_each_cell_gets_stock_nbgraders_points(trait_graders, work):
+    """Comments and penalties too. Where a test cell was deleted we grade it, and stock nbgrader does not."""
+    compared = [cell for cell in compare(**trait_graders) if cell.work == work]
+    assert compared and not [cell for cell in compared if cell.verdict == "WORSE"]
+    if "deleted-test" in work:
+        assert {cell.reason for cell in compared if cell.verdict == "better"} <= {DELETED}
+    else:
+        assert trait_graders["ours"].scores[work] == trait_graders["stock"].scores[work]
+
+
+@pytest.mark.parametrize("course", [assignment.name for assignment in TRAITS])
+@pytest.mark.parametrize(
+    ("student", "share"),
+    [("solution", 1), ("noisy", 1), ("deleted-test", 1), ("half-done", 0.99), ("syntax-error", 0.99)]
+    + [("untouched", 0)],
+)
+def test_points_follow_the_work_that_is_done(trait_graders, course, student, share):
+    """Own errors and a missing test cell cost the solution nothing."""
+    works = [work for work in trait_graders["ours"].scores.values() if work["assignment"] == course]
+    grades = [
+        grade for work in works if work["student"].endswith(student) for grade in work["grades"].values()
+    ]
+    score, best = (sum(grade[at] or 0 for grade in grades if not grade[2]) for at in (0, 1))
+    assert score == best if share == 1 else score <= share * best
+
+
+def test_real_courses_compares_any_course(tmp_path, monkeypatch, capsys):
+    """`python tests/peers/real_courses.py FOLDER` grades an instructor's sources with both graders."""
+    folder = tmp_path / "mine" / "source" / "ps1"
+    folder.mkdir(parents=True)
+    nbformat.write(TRAITS[0].source["statistics"], folder / "statistics.ipynb")
+    (folder / "other.ipynb").write_text("no notebook")
+    options = ["--students", "solution", "untouched", "--keep", str(tmp_path / "graded")]
+    monkeypatch.setattr(sys, "argv", ["real_courses.py", str(tmp_path / "mine"), *options])
+    assert real_courses.main() == 0
+    output = capsys.readouterr().out
+    assert "1 notebooks are left out" in output and "6 cells: 6 equal" in output
