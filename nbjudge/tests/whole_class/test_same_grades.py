@@ -37,7 +37,9 @@ def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
     assert run.returncode == 0, run.stdout
     assert "11 graded" in run.stdout
     gradebook, _ = found = recorded(copy_of_class)
-    assert {about["needs a person"] for about in gradebook.values()} == {True, False}
+    cells = [cell for about in gradebook.values() for cell in about.values() if isinstance(cell, tuple)]
+    assert len(cells) == 4 * 11
+    assert {needs_a_person for _, _, needs_a_person, _ in cells} == {True, False}
     assert [student for student, about in gradebook.items() if about["late penalty"]] == ["late"]
     assert found == one_by_one
 
