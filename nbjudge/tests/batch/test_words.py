@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from nbjudge.batch.changed_submissions import Plan
-from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.batch.display import Bar, print_closing_table
+from nbjudge.batch.coordinator import Bar, GradedSubmission, print_closing_table
 from nbjudge.course.course import Course, open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord

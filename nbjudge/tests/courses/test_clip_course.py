@@ -12,8 +12,8 @@ from nbjudge.cell_metadata import Origin, mark_checked, mark_origin
 from nbjudge.course.course import open_course
 from nbjudge.grading.job import grade
 from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.sandbox import bubblewrap
 from nbjudge.settings import Limits
-from nbjudge.try_checks import in_a_kernel
 from nbjudge.try_checks.command import try_all
 
 RIGHT = "def clip(x):\n    return min(x, 1.0)"
@@ -113,7 +113,7 @@ def test_the_solution_is_graded_in_a_kernel(tmp_path, answer, later, status):
 
 def test_without_a_sandbox_the_kernel_is_left_out(tmp_path, monkeypatch):
     """The command says so, and tries the rest."""
-    monkeypatch.setattr(in_a_kernel, "refusal", lambda: "There is no bubblewrap.")
+    monkeypatch.setattr(bubblewrap, "refusal", lambda: "There is no bubblewrap.")
     ended, shown = tried(tmp_path, ANSWER, "pass")
     assert ended == 0
     assert "The solution was not run in a student's kernel: There is no bubblewrap." in shown

@@ -15,8 +15,7 @@ from old_course import code, make_old_course, write_without_ids
 from rich.console import Console
 
 from nbjudge.course.course import open_course
-from nbjudge.course.loading import importing_from, load_checks
-from nbjudge.course.reference import Notebook
+from nbjudge.course.loading import Notebook, importing_from, load_checks
 from nbjudge.errors import CourseError
 from nbjudge.try_checks.command import try_all
 from nbjudge.try_checks.visible import show_visible

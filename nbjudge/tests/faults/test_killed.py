@@ -31,7 +31,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import SandboxError
-from nbjudge.grading.grade import grade
+from nbjudge.grading.job import grade
 from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.sandbox import fork_server_client as fork_server

@@ -19,7 +19,7 @@ from nbjudge.errors import SandboxError
 from nbjudge.sandbox import fork_server_client as server_module
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server_client import ForkServer, close_fork_server, current_fork_server
-from nbjudge.sandbox.inside.kernel import OTHERS
+from nbjudge.sandbox.inside.supervisor import OTHERS
 
 pytestmark = pytest.mark.integration
 

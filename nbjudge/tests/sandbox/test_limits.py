@@ -9,8 +9,8 @@ import psutil
 import pytest
 from student_code import PATIENT
 
-from nbjudge.sandbox.forked_kernel import claimed_processor
-from nbjudge.sandbox.inside.total_limits import MAX_STARTS_FACTOR
+from nbjudge.sandbox.fork_server_client import claimed_processor
+from nbjudge.sandbox.inside.limits import MAX_STARTS_FACTOR
 
 pytestmark = pytest.mark.integration
 

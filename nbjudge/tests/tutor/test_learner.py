@@ -13,8 +13,8 @@ import pytest
 from nbjudge.tutor import LearnerRecord
 from nbjudge.tutor.learner import checking
 from nbjudge.tutor.learner.answering import CHATTY, answer
-from nbjudge.tutor.learner.failed_runs import FailedRuns
-from nbjudge.tutor.learner.panel import parts_html
+from nbjudge.tutor.learner.checking import FailedRuns
+from nbjudge.tutor.learner.result import Help
 from nbjudge.tutor.messages import CheckRequest, Notice, Part
 
 
@@ -190,7 +190,7 @@ REMOTE = ["http://stranger.invalid/a.png", "https://stranger.invalid/a", "//stra
 
 
 def shown(text):
-    return parts_html([Part("markdown", text)], "a hint")
+    return Help([Part("markdown", text)], "a hint")._repr_html_()
 
 
 @pytest.mark.parametrize("address", REMOTE)

@@ -16,7 +16,7 @@ from tiny_course import FOLDER, GradedClass, answered, hand_in, make_course
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.grade_command import Options, grade_plan
 from nbjudge.course.folders import read_folders
-from nbjudge.nbgrader_hooks.gradebook_hooks import with_shared_sql
+from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 
 pytestmark = pytest.mark.integration
 

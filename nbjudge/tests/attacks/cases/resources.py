@@ -7,7 +7,7 @@ import time
 from arena import HASTY, IMPATIENT, Attack
 from tiny_course import after
 
-from nbjudge.sandbox.forked_kernel import claimed_processor
+from nbjudge.sandbox.fork_server_client import claimed_processor
 
 
 class EveryProcessor(Attack):

@@ -6,7 +6,7 @@ import socket
 
 from arena import MARK, Attack, wrong
 
-from nbjudge.sandbox.inside.system_calls import number_of
+from nbjudge.sandbox.inside.filter import number_of
 
 
 class StartupFiles(Attack):
