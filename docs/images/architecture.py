@@ -57,7 +57,7 @@ ROWS: dict[str, tuple[Package, ...]] = {
     ),
     "what they use": (
         Package("sandbox/", ("what is exposed,", "the fork server"), inside="inside/"),
-        Package("probe/", ("calls answers in", "the kernel"), inside="kernel_state.py"),
+        Package("probe/", ("calls answers in", "the kernel"), inside="respond.py"),
         Package("course/", ("lessons, checks,", "students, grades")),
         Package("submission/", ("read as it is, merged", "into the source")),
         Package("authoring/", ("what a file of checks", "is written with")),
