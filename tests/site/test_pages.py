@@ -61,6 +61,15 @@ def test_the_first_page_has_the_lessons_in_order_each_with_a_sentence(pages):
         assert re.search(r"\. [A-Z].{20,}[.!?]$", " ".join(entry.text.split())), entry.text
 
 
+def test_the_first_page_plays_and_shows_pictures(site, pages):
+    page = pages["index.html"]
+    places = page.select("fieldset.stand-in input")
+    assert len(places) > 3 and len([place for place in places if place.has_attr("checked")]) == 1
+    pictures = [image["src"] for image in page.select("fieldset.stand-in img, .lessons img")]
+    assert len(pictures) > len(places) + 10
+    assert [name for name in pictures if not (site / name).is_file()] == []
+
+
 @every_lesson
 def test_a_page_is_the_release_and_never_a_solution(site, pages, lesson):
     page, release = pages[address(lesson)], released(lesson)

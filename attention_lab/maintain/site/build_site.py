@@ -6,12 +6,13 @@ Beside the lessons is a reference of commands, settings and names in code.
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.maintain.hosts import paragraph, repository
-from attention_lab.maintain.site.pages import page_of
+from attention_lab.maintain.site.pages import Page, page_of
 from nbjudge.course.configuration import options_of
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import read_notebook
@@ -36,8 +37,10 @@ HERE = Path(__file__).parent
 THEME = HERE / "theme"
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
 ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, the docstring."
-# "At the end of this lesson you can write ...": the sentence that says what a lesson is for.
-PROMISE = re.compile(r"(?:At the end|After)(?: of)?(?: this lesson)? you can\b(.*?[.!?])(?=\s|$)")
+# "After the core path you can write ...": the sentence that says what a lesson is for.
+PROMISE = re.compile(r"After the core path you can\b(.*?[.!?])(?=\s|$)")
+FIRST_SLIDER = ("02_scaling", "sharpening")  # the lesson and cell of the slider on the first page
+PICTURE = '<img src="front/{name}" alt="" loading="lazy">'  # the title beside it says what it is
 SETTING = """
 ```{{confval}} c.{section}.{name}
 :type: {type}
@@ -77,15 +80,19 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
 
 def _prepare(course: Course, work: Path, console: Console) -> None:
     """Write Sphinx's sources: pages into `pages/`, and into `beside/` what goes next to them."""
-    lessons = list(course.assignments.values())
+    lessons, pages = list(course.assignments.values()), dict[str, Page]()
     for lesson in track(lessons, "Pages and sliders", console=console, transient=True):
-        page = page_of(lesson)
+        page = pages[lesson.folder] = page_of(lesson)
         for kind in ("pages", "beside"):
             (work / kind / lesson.folder).mkdir(parents=True)
         nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
         for name, content in page.files.items():
             (work / "beside" / lesson.folder / name).write_bytes(content)
-    (work / "pages/index.md").write_text(front_page(lessons), encoding="utf-8")
+    (work / "pages/index.md").write_text(front_page(lessons, pages), encoding="utf-8")
+    (work / "beside/front").mkdir()
+    for folder, page in pages.items():
+        if picture := _first_picture(page):
+            (work / f"beside/front/{folder}.png").write_bytes(picture)
     (work / "pages/reference").mkdir()
     for frame in (HERE / "reference").glob("*.md"):
         text = Template(frame.read_text("utf-8"))
@@ -94,27 +101,55 @@ def _prepare(course: Course, work: Path, console: Console) -> None:
         (work / "pages/reference" / frame.name).write_text(text.template, encoding="utf-8")
 
 
-def front_page(lessons: Sequence[Assignment]) -> str:
-    """Return the first page in Markdown, with an entry for each lesson in its own words."""
+def front_page(lessons: Sequence[Assignment], pages: Mapping[str, Page] | None = None) -> str:
+    """Return the first page in Markdown, with an entry for each lesson in its own words.
+
+    From the lessons' `pages` it takes their first pictures, and a slider to play with.
+    """
+    pages = pages or {}
+    pictures = {
+        folder: PICTURE.format(name=f"{folder}.png") for folder in pages if _first_picture(pages[folder])
+    }
     addresses = [f"{lesson.folder}/{lesson.name}.ipynb" for lesson in lessons]
     contents = "\n".join([*addresses, "reference/index.md"])
     return Template((HERE / "front_page.md").read_text("utf-8")).substitute(
-        lessons="\n".join(map(_entry, lessons, addresses)),
+        lessons="\n".join(
+            _entry(lesson, address, pictures.get(lesson.folder, ""))
+            for lesson, address in zip(lessons, addresses, strict=True)
+        ),
+        slider=_slider(pages),
         first=addresses[0],
         hosts=paragraph(repository(lessons[0].course.root)),
         contents=f"```{{toctree}}\n:hidden:\n\n{contents}\n```",
     )
 
 
-def _entry(lesson: Assignment, address: str) -> str:
-    """Write the title, how long it takes, and what one can do afterwards."""
+def _first_picture(page: Page) -> bytes:
+    """Return the first picture of a page; empty where it has none."""
+    outputs = (output for cell in page.notebook.cells for output in cell.get("outputs", []))
+    pictures = (output.data["image/png"] for output in outputs if "image/png" in output.get("data", {}))
+    return base64.b64decode(next(pictures, ""))
+
+
+def _slider(pages: Mapping[str, Page]) -> str:
+    """Return one lesson's slider as HTML without a blank line, its pictures named from the first page."""
+    folder, cell_id = FIRST_SLIDER
+    cells = pages[folder].notebook.cells if folder in pages else []
+    shown = [
+        output.data["text/html"] for cell in cells if cell.get("id") == cell_id for output in cell.outputs
+    ]
+    return "\n".join(shown).replace('src="', f'src="{folder}/')
+
+
+def _entry(lesson: Assignment, address: str, picture: str) -> str:
+    """Write the title, how long it takes, and what one can do afterwards, beside a picture."""
     title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
     text = " ".join(re.sub(r"(?m)^> ?|\*\*", "", " ".join(paragraphs)).split())
     minutes = re.search(r"(\d+ to )?\d+ minutes", text)
     length = f", {'' if minutes[1] else 'about '}{minutes[0]}" if minutes else ""
     promise = PROMISE.search(text)
     sentence = f"You can{promise[1]}" if promise else re.split(r"(?<=[.!?])\s", text)[0]
-    return f"- **[{title.lstrip('# ')}]({address})**{length}. {sentence}"
+    return f"- {picture}**[{title.lstrip('# ')}]({address})**{length}. {sentence}"
 
 
 def _generated(page: str) -> str:
