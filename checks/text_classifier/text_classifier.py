@@ -146,6 +146,9 @@ def without_mask(draw):
         input_ids = _tokens(draw, sizes, lowest=0)
         input_ids[:, 1] = 0
         yield case(input_ids, build=_draw_layer(draw, sizes, layer, double=double))
+    sizes = _Sizes(draw)
+    sizes.length = 1  # [CLS] alone
+    yield case(_tokens(draw, sizes), build=_draw_layer(draw, sizes))
 
 
 @text_classifier.group("logits of a padded batch", points=2)
