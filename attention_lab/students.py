@@ -22,7 +22,7 @@ LESSON_MODULES = (
     "words",
 )
 # `attention-lab start`, the model of the last page (which no grading runs), and what they take.
-START_MODULES = ("__init__", "characters", "cli", "start", "students")
+START_MODULES = ("__init__", "characters", "cli", "errors", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
 # By their full names, for `c.RunAndJudge.exposed_modules` in nbgrader_config.py.
 EXPOSED_MODULES = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attention_lab.characters.own_answers import own_answers
 from attention_lab.characters.training import Text, train, write
-from nbjudge.errors import CourseError
+from attention_lab.errors import CourseError
 
 STARTS = ("The minister ", "The film ", "A new game ")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attention_lab.errors import CourseError
 from attention_lab.start.progress import SavedLesson, read_lessons
-from nbjudge.errors import CourseError
 
 # What the model is made of: the notebook, the answers taken from it, what the lesson is called.
 NEEDED: Mapping[str, tuple[str, tuple[str, ...]]] = {

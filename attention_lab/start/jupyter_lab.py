@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from attention_lab.errors import CourseError
 from attention_lab.start.lessons import FIRST_PAGE, add_missing_lessons
-from nbjudge.errors import CourseError
 
 if TYPE_CHECKING:
     from rich.console import Console

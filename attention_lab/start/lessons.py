@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 
 import attention_lab
-from nbjudge.errors import CourseError
+from attention_lab.errors import CourseError
 
 FIRST_PAGE = "00_start_here/start_here.ipynb"
 RECORD = Path(".attention-lab") / "lessons.json"  # in the work folder: what was copied, by lesson

@@ -21,7 +21,7 @@ CELLS = {
     "line": "widget_line()",
     "progress": "show_progress()",
 }
-KEPT = {"slider": "Key width 64", "line": AGAIN, "progress": "0 of 6"}  # in each text
+KEPT = {"slider": "Key width 64", "line": AGAIN, "progress": "0 of 4"}  # in each text
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)"}}
 
 

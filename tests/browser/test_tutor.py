@@ -66,7 +66,7 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, els
     expect(row).to_contain_text("✓ scaled_scores (2 tries, 2 hints)")
     row.get_by_text("Met in").click()
     expect(row).to_contain_text(re.compile("root|square"))
-    expect(shown).to_contain_text("Next: score in 1 · Dot-product attention")
+    expect(shown).to_contain_text("Next: attention_scores in 1 · Dot-product attention")
     shown.get_by_role("button", name="Start afresh").click()
     expect(shown).to_contain_text("Your notebooks stay as they are.")
     shown.get_by_role("button", name="Yes, forget").click()

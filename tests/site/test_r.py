@@ -214,7 +214,7 @@ def test_a_page_has_both_languages_in_tabs_and_an_answer_in_r_folded(pages, less
     ("text", "message"),
     [
         ("# cell: nowhere\nx <- 1\n", "translates a cell 'nowhere', which 01_dot_product does not have"),
-        ("# cell: score\nx <- 1\n# cell: score\ny <- 2\n", "translates the cell 'score' twice"),
+        ("# cell: trace\nx <- 1\n# cell: trace\ny <- 2\n", "translates the cell 'trace' twice"),
     ],
 )
 def test_a_section_for_no_cell_or_for_one_twice_is_refused(monkeypatch, text, message):

@@ -160,7 +160,7 @@ def test_every_limit_can_be_set_for_a_lesson_and_holds_for_it(start, tmp_path):
 
 CLAIM = """
 import sys
-from nbjudge.sandbox.forked_kernel import claimed_processor
+from nbjudge.sandbox.fork_server_client import claimed_processor
 print(claimed_processor(), flush=True)
 sys.stdin.read()
 """

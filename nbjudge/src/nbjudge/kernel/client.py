@@ -197,7 +197,9 @@ class KernelClient:
             if killer is not None:
                 message = STOPPED_MESSAGE.format(self.end_reason) if self.end_reason else DIED_MESSAGE
                 error = nbformat.v4.new_output("error", ename="died", evalue=message, traceback=[message])
-                killer.outputs, killer.execution_count = [error], None  # whether it got a count is chance
+                # What it showed before a later cell met its end is kept; whether it got a count is chance.
+                has_run = any(cell is killer for cell in self._executed)
+                killer.outputs, killer.execution_count = [*(killer.outputs if has_run else []), error], None
                 self.killers.append(killer)
                 self._executed = [cell for cell in self._executed if cell is not killer]
             self.start()

@@ -202,8 +202,8 @@ class DiesWhenRunAgain(Attack):
     """Lets cells run once and kill the kernel whenever they are run again, so that it begins without end."""
 
     limits = HASTY | {"notebook_seconds": 15}
-    proof = "first time"
-    code = "def double(x):\n    os._exit(1)"
+    proof = "first time|The kernel died"  # where a busy machine begins too late
+    code = "import os\ndef double(x):\n    os._exit(1)"
     answers = {"row_sums": "", "biggest": ""}
 
     def submission(self, arena):
