@@ -191,7 +191,7 @@ SPOILT = {
     ),
     "nearly right": (
         lambda o, w: (o + 1e-3 * o.roll(1), w),
-        "other numbers: .* They come close: the furthest differ by 0.00\\d+, and 1e-05 and 1e-04 of a number",
+        "half precision\\? They come close: the furthest differ by 0.00\\d+, and 1e-05 and 1e-04 of a number",
     ),
     "twice": (lambda o, w: (o, w.softmax(-1)), "weights have been through the softmax twice"),
     "one number": (lambda o, w: (put(o, (4, 1), 99.0), w), r"at \[4, 1\] yours is 99, and"),
@@ -220,14 +220,14 @@ SENTENCES = {
     ),
     "changed input": (unequal, changes_the_key, "changes its input `key`"),
     "the future": (causal, one_ahead, "weights looks? into the future: .* at query 0, key 1, where 0"),
-    "mask ignored": (masked, lambda query, key, mask: attend(query, key), "where the mask forbids it"),
+    "mask ignored": (masked, lambda query, key, mask: attend(query, key), "as if `mask` had not been given"),
     "mask leaks": (masked, leaks, "weights attends? where the mask forbids it: .* where 0 is right"),
     "value ignored": (square, lambda q, k, v: attend(q, k), "as if `value` had not been given"),
     "key ignored": (square, lambda q, k, v: attend(q, None, v), "`key`.*not used"),
     "an argument negated": (
         square,
         lambda q, k, v: attend(-q, k, v),
-        "weights come from scores that are -1 times what they should be",
+        "weights is the same as if `query` were negated",
     ),
     "two arguments exchanged": (
         square,

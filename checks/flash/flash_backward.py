@@ -128,6 +128,12 @@ def memory_at_once(draw):
         yield case(query, key, value, output, logsumexp, grad_output, block, **given, measure=measure)
 
 
+def in_slices(length, block_size, early=0, late=0, behind=0, stop=0):
+    """Blocks as slices. Wrong ones begin late, end early or reach behind; the loop stops before the end."""
+    for first in range(0, length - stop, block_size):
+        yield slice(min(first + late, length), max(min(first + block_size + behind, length) - early, 0))
+
+
 def backward(
     query,
     key,
@@ -145,20 +151,21 @@ def backward(
     scaled=(True, True),
     taken_off=lambda weights, of_weights, rows: rows,
     fill=-math.inf,
+    cuts=(in_slices, in_slices),
 ):
     """The three gradients, correctly: a mistake changes one step.
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
-    fill: the hidden scores in a block on the diagonal.
+    fill: the hidden scores in a block on the diagonal; cuts: the blocks of queries and of keys, as slices.
     scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.
     """
     gradients = [torch.zeros_like(each) for each in (query, key, value)]
     scale = query.shape[-1] ** -0.5
     rows = rows_of(output, grad_output)
-    for first in range(0, query.shape[-2], block_size):
-        some = slice(first, min(first + block_size, query.shape[-2]))
-        for first_key in range(0, key.shape[-2], block_size):
-            keys = slice(first_key, min(first_key + block_size, key.shape[-2]))
+    for some in cuts[0](query.shape[-2], block_size):
+        first = some.start
+        for keys in cuts[1](key.shape[-2], block_size):
+            first_key = keys.start
             scores = score(query[..., some, :], key[..., keys, :])
             if causal:
                 over = hides(first, some.stop - first, first_key, keys.stop - first_key)
@@ -564,6 +571,15 @@ def a_number_of_blocks(query, key, value, output, logsumexp, grad_output, block_
     return backward(query, key, value, output, logsumexp, grad_output, block, causal)
 
 
+@flash_backward.mistake(
+    "Large scores give NaN: exp(score) and exp(logsumexp) are both infinite, and their quotient is not a "
+    "number. Subtract before the exponential: exp(score − logsumexp)."
+)
+def exponentials_too_large(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
+    return backward(*told, weights_of=lambda scores, logsumexp: scores.exp() / logsumexp.exp()[..., None])
+
+
 def _first_rows(numbers, block_size):
     """The rows of the first block for every block."""
     length = numbers.shape[-2]
@@ -631,6 +647,7 @@ for _clause, _answer in {
     "only the last block of queries counted, in the gradient of key": _in_one_gradient(written_over, 1),
     "only the last block of queries counted, in the gradient of value": _in_one_gradient(written_over, 2),
     "each block wrote over what all three gradients held": _everything_written_over,
+    "later keys were hidden without `causal`, too": lambda *told: backward(*told[:7], True),
     "the first block of keys were left out": _first_keys_left_out,
     "the last, shorter block of queries were left out": _last_queries_left_out,
 }.items():
@@ -649,8 +666,13 @@ for _clause, _steps in {
     "the exponentials were divided by the logsumexp": {
         "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp[..., None]
     },
-    "the exponentials were divided by those of the logsumexp": {
-        "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp.exp()[..., None]
+    "positions were compared within each block, and no block were hidden whole": {
+        "hides": lambda first_query, queries, first_key, keys: hidden(0, queries, 0, keys)
+    },
+    "the block on the diagonal were left out": {
+        "hides": lambda first_query, queries, first_key, keys: (
+            hidden(first_query, queries, first_key, keys) | (first_key >= first_query)
+        )
     },
     "the row sums were means": {
         "rows_of": lambda output, grad_output: (output * grad_output).mean(dim=-1, keepdim=True)
@@ -666,3 +688,28 @@ for _clause, _steps in {
     },
 }.items():
     flash_backward.cause(_clause, partial(backward, **_steps))
+for _words, _change in {
+    "ended one place early": {"early": 1},
+    "began one place late": {"late": 1},
+    "overlapped by one place": {"behind": 1},
+    "stopped one place before the end": {"stop": 1},
+}.items():
+    _cut = partial(in_slices, **_change)
+    for _whose, _cuts in {
+        "the blocks of queries": (_cut, in_slices),
+        "the blocks of keys": (in_slices, _cut),
+        "all blocks": (_cut, _cut),
+    }.items():
+        flash_backward.cause(f"{_whose} {_words}", partial(backward, cuts=_cuts))
+
+
+def _whole_blocks(length, block_size):
+    return (
+        each for each in in_slices(length, block_size) if each.stop - each.start == min(block_size, length)
+    )
+
+
+flash_backward.cause(
+    "the last, shorter blocks of queries and of keys were left out",
+    partial(backward, cuts=(_whole_blocks, _whole_blocks)),
+)

@@ -1,12 +1,18 @@
 """The mistakes that the grader can name in `masked_attention`."""
 
+from functools import partial
+
+import torch
+
 from attention_lab.authoring import add_mistakes, attention, defaults
 from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
+    EXPONENTIALS_TOO_LARGE,
     FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
+    FLAGS_TIMES_INFINITY,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
     SCALED_UP_AFTERWARDS,
@@ -111,6 +117,16 @@ add_mistakes(
         "are the last axis: count from the end.",
         {"axis": 1},
     ),
+    exponentials_too_large=(
+        EXPONENTIALS_TOO_LARGE,
+        {"softmax": lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True)},
+    ),
+    flags_times_infinity=(
+        FLAGS_TIMES_INFINITY,
+        lambda query, key=None, value=None, mask=None: attention(
+            query if mask is None else query * torch.nan, key, value, mask, clear=False
+        ),
+    ),
     additive_mask=(
         MINUS_INFINITY_ADDED,
         {"add": True},
@@ -141,3 +157,7 @@ def _with_defaults(attend):
 
 for _clause, _attend in ATTENTION_CAUSES.items():
     masked_attention.cause(_clause, _with_defaults(_attend))
+masked_attention.cause(
+    "the scores were divided by the root of the value's width",
+    partial(attention, scale=lambda query, key, value: value.shape[-1] ** -0.5),
+)

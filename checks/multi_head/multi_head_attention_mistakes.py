@@ -172,6 +172,15 @@ add_mistakes(
             )
         },
     ),
+    ValueFallsBackOnTheQuery=(
+        "Where no value is given, you use the query. A missing `value` is the key, and a missing `key` is "
+        "the query: pass all three on as they are, the heads know it.",
+        {
+            "attend": lambda self, place, query, key, value, mask: _Layer.attend(
+                self, place, query, key, query if value is None else value, mask
+            )
+        },
+    ),
     WeightsOfTheLastHead=(
         "The output is right, but `weights` are those of the last head alone. Keep the weights of every "
         "head, and return their average.",
@@ -209,6 +218,10 @@ add_causes(
         },
         "the last head's result were left out": {"join": lambda self, p: torch.cat([*p[:-1], 0 * p[-1]], -1)},
         "the first head's result were left out": {"join": lambda self, p: torch.cat([0 * p[0], *p[1:]], -1)},
+        "the last head were left out": {
+            "join": lambda self, p: torch.cat([*p[:-1], 0 * p[-1]], -1),
+            "average": lambda self, weights: torch.stack(weights[:-1]).mean(0),
+        },
         "the heads were stacked in front and reshaped": {
             "join": lambda self, parts: torch.stack(parts).reshape(*parts[0].shape[:2], -1)
         },

@@ -238,6 +238,16 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
         return nn.functional.normalize(pool(x, mask), dim=-1)
 
 
+def _not_truncated(texts, tokenizer, *others):
+    whole = Tokenizer.from_str(tokenizer.to_str())
+    whole.no_truncation()
+    return run(texts, whole, *others)
+
+
+def _left_in_evaluation(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, (block.eval() for block in blocks))
+
+
 add_mistakes(
     embed,
     run,
@@ -277,6 +287,16 @@ add_mistakes(
         "A row of zeros gives NaN, because it is divided by its norm, 0. Keep the divisor above 0: such a "
         "row stays zero.",
         {"unit": lambda row: row / row.norm(dim=-1, keepdim=True)},
+    ),
+    not_truncated=(
+        "A text beyond the tokenizer's limit is not cut: the model has no positions for more tokens. Let "
+        "the tokenizer encode the texts with the settings that it has.",
+        _not_truncated,
+    ),
+    left_in_evaluation=(
+        "The blocks are in evaluation mode after the call, and were in training mode before. Leave the mode "
+        "alone, or put it back.",
+        _left_in_evaluation,
     ),
     no_blocks=(
         "The blocks are not used: this is the mean of the embeddings alone.",
@@ -351,6 +371,12 @@ CAUSES = {
     },
     "a layer norm were in the place of the L2 norm": {
         "unit": lambda row: nn.functional.layer_norm(row, row.shape[-1:])
+    },
+    "each row were divided by the square of its L2 norm": {
+        "unit": lambda row: row / row.square().sum(-1, True).clamp(min=1e-12)
+    },
+    "each row had mean 0 and variance 1": {
+        "unit": lambda row: (row - row.mean(-1, True)) / row.std(-1, keepdim=True).clamp(min=1e-12)
     },
     "a softmax were in the place of the L2 norm": {"unit": lambda row: row.softmax(-1)},
     "each row were divided by its largest number": {

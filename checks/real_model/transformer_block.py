@@ -7,7 +7,14 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, build, case
+from attention_lab.authoring import (
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    SmallLayerDraw,
+    add_mistakes,
+    build,
+    case,
+)
 from attention_lab.authoring.causes import add_causes
 
 transformer_block = Exercise(
@@ -432,6 +439,24 @@ def _right(x, part, norm):
     return norm(x + part(x))
 
 
+add_mistakes(
+    transformer_block,
+    Right,
+    FirstResidualDetached=(
+        "The values are right, and the gradient of `x` lacks the way past the attention: the `x` that is "
+        "added in the first half was detached. Add it as it is.",
+        {"first": lambda self, x, mask: self.norm1(x.detach() + self.attend(x, mask))},
+    ),
+    SecondResidualDetached=(
+        "The values are right, and the gradient lacks the way past the feed-forward part: the `x` that is "
+        "added in the second half was detached. Add it as it is.",
+        {"second": lambda self, x: self.norm2(x.detach() + self.feed_forward(x))},
+    ),
+    MaskInThePlaceOfTheKey=(
+        "The mask goes to the attention as its second argument, and that is `key`. Pass it by name.",
+        {"attend": lambda self, x, mask: self.attention(x, mask)[0]},
+    ),
+)
 HALVES = {
     "{} were pre-norm: x + part(norm(x))": lambda x, part, norm: x + part(norm(x)),
     "{} had the norm before the sum: x + norm(part(x))": lambda x, part, norm: x + norm(part(x)),
@@ -440,6 +465,10 @@ HALVES = {
     "{} began and ended with its norm": lambda x, part, norm: _right(norm(x), part, norm),
     "{} had its norm twice in a row": lambda x, part, norm: norm(norm(x + part(x))),
     "{} did not add x": lambda x, part, norm: norm(part(x)),
+    "{} added norm(x) to part(norm(x)), with no norm behind it": lambda x, part, norm: (
+        norm(x) + part(norm(x))
+    ),
+    "{} ran twice": lambda x, part, norm: _right(_right(x, part, norm), part, norm),
     "{} had no norm": lambda x, part, norm: x + part(x),
     "{} were left out, and its norm kept": lambda x, part, norm: norm(x),
     "{} added x twice": lambda x, part, norm: norm(2 * x + part(x)),

@@ -206,6 +206,9 @@ def add_causes(exercise, cut, join):
         "the first position were not turned": lambda angles: (
             angles * (torch.arange(len(angles)) > 0)[:, None]
         ),
+        "the last position were not turned": lambda angles: (
+            angles * (torch.arange(len(angles)) < len(angles) - 1)[:, None]
+        ),
         "the last pair were not turned": lambda angles: (
             angles * (torch.arange(angles.shape[1]) < angles.shape[1] - 1)
         ),

@@ -86,9 +86,7 @@ def test_a_common_cause_is_found(exercise, answer, kind):
 
 
 def test_half_precision_is_asked_about():
-    (half,) = judged(SHARES, shares, lambda x: shares(x.half().to(x.dtype)), seed=1).findings
-    (other,) = judged(SHARES, shares, lambda x: (shares(x) * 8).round() / 8).findings
-    assert half.facts[-1] == Cause.HALF_PRECISION.says() and Cause.HALF_PRECISION.says() not in other.facts
+    assert kinds(judged(SHARES, shares, lambda x: shares(x.half().to(x.dtype)), seed=1)) == ["half_precision"]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

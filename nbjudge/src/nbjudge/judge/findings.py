@@ -187,7 +187,10 @@ class Cause(Enum):
     CLOSE = (
         "They come close: the furthest differ by {furthest}, and {atol} and {rtol} of a number are accepted."
     )
-    HALF_PRECISION = "That is the size of float16's rounding: is something computed in half precision?"
+    HALF_PRECISION = (
+        "Nearly all numbers in {name} are off by a little, by about as much as float16 or bfloat16 round: is "
+        "something computed in half precision?"
+    )
 
     @property
     def kind(self) -> str:
