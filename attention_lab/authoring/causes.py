@@ -54,10 +54,6 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
     "the logarithms of the weights were the weights": _masked(lambda scores: scores.log_softmax(-1)),
     "the exponentials were not divided by their sum": _masked(torch.exp),
     "the exponentials were divided by the sum of them all": _masked(lambda s: s.exp() / s.exp().sum()),
-    "the scores were not divided by √D, and the weights were": lambda query, key, value, mask: (
-        _masked(lambda scores: (scores * query.shape[-1] ** 0.5).softmax(-1))(query, key, value, mask)
-        / query.shape[-1] ** 0.5
-    ),
     "the scores were the weights, without a softmax": _masked(lambda scores: scores.nan_to_num(neginf=0.0)),
     "the scores were kept between -1 and 1": _masked(lambda scores: scores.clamp(-1, 1).softmax(-1)),
     "hidden scores were 0, and not minus infinity": _masked(lambda scores: scores.softmax(-1), 0.0),
@@ -76,6 +72,10 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
         if mask is None
         else (query @ key.mT / query.shape[-1] ** 0.5 + mask.to(query)).softmax(-1)
     ),
+    "the keys were reshaped to (D, T), and not transposed": _similar(
+        lambda q, k: q @ k.reshape(*k.mT.shape) / q.shape[-1] ** 0.5
+    ),
+    "negative numbers of the queries were 0": _similar(lambda q, k: q.relu() @ k.mT / q.shape[-1] ** 0.5),
     "the scores had lost their sign": _similar(lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).abs()),
     "negative scores were 0": _similar(lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).relu()),
     "the scores were divided by √(D - 1)": _similar(lambda q, k: q @ k.mT / (q.shape[-1] - 1) ** 0.5),

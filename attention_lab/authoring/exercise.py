@@ -41,7 +41,7 @@ class Exercise(nbjudge.authoring.Exercise):
     def describe_array(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
         """NaN, scores for weights, rows that do not sum to what they should, weight on what a mask hides."""
         if index == self.weights:
-            yield from _not_a_number(name, numbers, expected, case)
+            yield from _not_a_number(name, numbers, expected)
             yield from _softmax_too_often_or_never(name, numbers, expected)
             yield from _other_scale(name, numbers, expected, case)
             yield from _wrong_sums(name, numbers, expected)
@@ -90,26 +90,17 @@ def _causal_as_well(case: Case) -> Iterator[tuple[str, Case]]:
         yield "a causal mask were there as well", replace(case, kwargs={**case.kwargs, name: mask & causal})
 
 
-def _not_a_number(name: str, weights: Any, expected: Any, case: Case) -> Iterator[str]:
-    """Say of weights which of them are NaN, and what makes these so."""
-    gone, empty = np.isnan(weights), ~expected.any(axis=-1)
-    if not gone.any():
-        return
-    *_, row, _ = (0, *first_position(gone))
-    if not gone[~empty].any():
-        yield (
-            f"{name} is NaN in row {row}, whose keys are all hidden: a softmax over nothing but −∞ is not "
-            "defined. Set such weights to 0, before they are used and before they are returned."
-        )
-    elif _has_mask(case):
-        yield (
-            f"{name} is NaN in row {row}, though it has keys to see: all its scores are −∞, or one is NaN "
-            "(as 0 · (−∞) is) or infinite, or has an infinite exponential."
-        )
-    else:
-        yield (
-            f"{name} is NaN in row {row}. The exponential of a large score is infinite, and infinity divided "
-            "by infinity is not a number: subtract the row's largest score first."
+def _not_a_number(name: str, weights: Any, expected: Any) -> Iterator[str]:
+    gone = np.isnan(weights)
+    if gone.any():
+        *_, row, _ = (0, *first_position(gone))
+        is_empty = not expected[gone.any(axis=-1)].any()
+        yield f"{name} is NaN in row {row}" + (
+            ", whose keys are all hidden: a softmax of nothing but −∞ is not defined. Set such weights to 0 "
+            "before they are used and returned."
+            if is_empty
+            else ", though it has keys to see: its scores are all −∞, or one is NaN (as 0 · (−∞) is) or "
+            "infinite, or has an infinite exponential."
         )
 
 

@@ -37,7 +37,3 @@ EXPONENTIALS_TOO_LARGE = (
     "Large scores give NaN: their exponentials are infinite, and infinity divided by infinity is not a "
     "number. Subtract each row's largest score first, or use a softmax that does."
 )
-FLAGS_TIMES_INFINITY = (
-    "With a mask the numbers are NaN: the flags were multiplied by minus infinity, and 0 · (−∞) is not a "
-    "number. Replace the hidden scores instead of adding to them."
-)

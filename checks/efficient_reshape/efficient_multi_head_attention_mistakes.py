@@ -12,7 +12,6 @@ from attention_lab.authoring.mask_sentences import (
     EXPONENTIALS_TOO_LARGE,
     FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
-    FLAGS_TIMES_INFINITY,
     MINUS_INFINITY_ADDED,
 )
 
@@ -181,13 +180,6 @@ add_mistakes(
         EXPONENTIALS_TOO_LARGE,
         {"softmax": lambda self, scores: scores.exp() / scores.exp().sum(-1, keepdim=True)},
     ),
-    FlagsTimesInfinity=(
-        FLAGS_TIMES_INFINITY,
-        {
-            "fill": lambda self, scores, hidden: scores + hidden * -math.inf,
-            "clear": lambda self, weights, mask: weights,
-        },
-    ),
     MinusInfinityAdded=(
         MINUS_INFINITY_ADDED,
         {
@@ -243,9 +235,6 @@ add_causes(
         },
         "the scores were the mean of all heads' scores": {
             "softmax": lambda self, scores: scores.mean(1, True).expand_as(scores).softmax(-1)
-        },
-        "the merged heads were reshaped to (T, B, E), and not to (B, T, E)": {
-            "merge": lambda self, x: x.transpose(1, 2).reshape(x.shape[2], len(x), -1).transpose(0, 1)
         },
         "there were one head only": {"split": lambda self, x: x[:, None], "merge": lambda self, x: x[:, 0]},
         **{

@@ -128,10 +128,10 @@ def memory_at_once(draw):
         yield case(query, key, value, output, logsumexp, grad_output, block, **given, measure=measure)
 
 
-def in_slices(length, block_size, early=0, late=0, behind=0, stop=0):
-    """Blocks as slices. Wrong ones begin late, end early or reach behind; the loop stops before the end."""
-    for first in range(0, length - stop, block_size):
-        yield slice(min(first + late, length), max(min(first + block_size + behind, length) - early, 0))
+def in_slices(length, block_size, late=0, early=0, stop=0):
+    """Blocks as slices. Wrong ones begin late or end early; or the loop stops before the end."""
+    for first in range(0, length - (length % block_size if stop is None else stop), block_size):
+        yield slice(min(first + late, length), min(first + block_size - early, length))
 
 
 def backward(
@@ -609,22 +609,6 @@ def _in_one_gradient(answer, *places):
     return told
 
 
-def _last_queries_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    some = slice(0, max(query.shape[-2] // block_size * block_size, min(block_size, query.shape[-2])))
-    of_query, of_key, of_value = backward(
-        query[..., some, :],
-        key,
-        value,
-        output[..., some, :],
-        logsumexp[..., some],
-        grad_output[..., some, :],
-        block_size,
-        causal,
-    )
-    rest = torch.zeros_like(query[..., some.stop :, :])
-    return torch.cat([of_query, rest], dim=-2), of_key, of_value
-
-
 def _first_keys_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     skipped = min(block_size, key.shape[-2] - 1)
 
@@ -649,7 +633,6 @@ for _clause, _answer in {
     "each block wrote over what all three gradients held": _everything_written_over,
     "later keys were hidden without `causal`, too": lambda *told: backward(*told[:7], True),
     "the first block of keys were left out": _first_keys_left_out,
-    "the last, shorter block of queries were left out": _last_queries_left_out,
 }.items():
     flash_backward.cause(_clause, _answer)
 for _clause, _steps in {
@@ -667,13 +650,15 @@ for _clause, _steps in {
         "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp[..., None]
     },
     "positions were compared within each block, and no block were hidden whole": {
-        "hides": lambda first_query, queries, first_key, keys: hidden(0, queries, 0, keys)
+        "hides": lambda *block: hidden(0, block[1], 0, block[3])
     },
     "the block on the diagonal were left out": {
-        "hides": lambda first_query, queries, first_key, keys: (
-            hidden(first_query, queries, first_key, keys) | (first_key >= first_query)
-        )
+        "hides": lambda *block: hidden(*block) | (block[2] >= block[0])
     },
+    "only the block on the diagonal hid later keys": {
+        "hides": lambda *block: hidden(*block) & (block[2] == block[0])
+    },
+    "a query saw one later key": {"hides": lambda *block: ahead(*block) > 1},
     "the row sums were means": {
         "rows_of": lambda output, grad_output: (output * grad_output).mean(dim=-1, keepdim=True)
     },
@@ -689,27 +674,16 @@ for _clause, _steps in {
 }.items():
     flash_backward.cause(_clause, partial(backward, **_steps))
 for _words, _change in {
-    "ended one place early": {"early": 1},
     "began one place late": {"late": 1},
-    "overlapped by one place": {"behind": 1},
+    "ended one place early": {"early": 1},
+    "overlapped by one place": {"early": -1},
     "stopped one place before the end": {"stop": 1},
+    "were whole ones only, without the last, shorter one": {"stop": None},
 }.items():
     _cut = partial(in_slices, **_change)
-    for _whose, _cuts in {
-        "the blocks of queries": (_cut, in_slices),
-        "the blocks of keys": (in_slices, _cut),
-        "all blocks": (_cut, _cut),
-    }.items():
-        flash_backward.cause(f"{_whose} {_words}", partial(backward, cuts=_cuts))
-
-
-def _whole_blocks(length, block_size):
-    return (
-        each for each in in_slices(length, block_size) if each.stop - each.start == min(block_size, length)
-    )
-
-
-flash_backward.cause(
-    "the last, shorter blocks of queries and of keys were left out",
-    partial(backward, cuts=(_whole_blocks, _whole_blocks)),
-)
+    for _whose, _cuts in (
+        ("queries", (_cut, in_slices)),
+        ("keys", (in_slices, _cut)),
+        ("both", (_cut, _cut)),
+    ):
+        flash_backward.cause(f"the blocks of {_whose} {_words}", partial(backward, cuts=_cuts))

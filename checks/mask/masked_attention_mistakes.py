@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import torch
-
 from attention_lab.authoring import add_mistakes, attention, defaults
 from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
@@ -12,7 +10,6 @@ from attention_lab.authoring.mask_sentences import (
     EXPONENTIALS_TOO_LARGE,
     FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
-    FLAGS_TIMES_INFINITY,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
     SCALED_UP_AFTERWARDS,
@@ -120,12 +117,6 @@ add_mistakes(
     exponentials_too_large=(
         EXPONENTIALS_TOO_LARGE,
         {"softmax": lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True)},
-    ),
-    flags_times_infinity=(
-        FLAGS_TIMES_INFINITY,
-        lambda query, key=None, value=None, mask=None: attention(
-            query if mask is None else query * torch.nan, key, value, mask, clear=False
-        ),
     ),
     additive_mask=(
         MINUS_INFINITY_ADDED,

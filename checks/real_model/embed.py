@@ -244,10 +244,6 @@ def _not_truncated(texts, tokenizer, *others):
     return run(texts, whole, *others)
 
 
-def _left_in_evaluation(texts, tokenizer, embeddings, blocks):
-    return run(texts, tokenizer, embeddings, (block.eval() for block in blocks))
-
-
 add_mistakes(
     embed,
     run,
@@ -292,11 +288,6 @@ add_mistakes(
         "A text beyond the tokenizer's limit is not cut: the model has no positions for more tokens. Let "
         "the tokenizer encode the texts with the settings that it has.",
         _not_truncated,
-    ),
-    left_in_evaluation=(
-        "The blocks are in evaluation mode after the call, and were in training mode before. Leave the mode "
-        "alone, or put it back.",
-        _left_in_evaluation,
     ),
     no_blocks=(
         "The blocks are not used: this is the mean of the embeddings alone.",
@@ -345,6 +336,8 @@ CAUSES = {
         "unit": lambda row: row,
     },
     "a tanh came before the norm": {"unit": lambda row: nn.functional.normalize(row.tanh(), dim=-1)},
+    "1e-5 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-5)},
+    "[CLS] were added to the mean": {"pooling": lambda x, mask: x[:, 0] + pool(x, mask)},
     "1e-9 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-9)},
     "[CLS] were hidden from the blocks": {
         "lift": lambda mask: (mask & (torch.arange(mask.shape[1]) > 0)).unsqueeze(1)

@@ -7,14 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import (
-    SUMS_OF_PRODUCTS,
-    Exercise,
-    SmallLayerDraw,
-    add_mistakes,
-    build,
-    case,
-)
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, add_mistakes, build, case
 from attention_lab.authoring.causes import add_causes
 
 transformer_block = Exercise(
@@ -443,18 +436,12 @@ add_mistakes(
     transformer_block,
     Right,
     FirstResidualDetached=(
-        "The values are right, and the gradient of `x` lacks the way past the attention: the `x` that is "
-        "added in the first half was detached. Add it as it is.",
+        "The gradient of `x` lacks the way past the attention: the `x` that is added there was detached.",
         {"first": lambda self, x, mask: self.norm1(x.detach() + self.attend(x, mask))},
     ),
     SecondResidualDetached=(
-        "The values are right, and the gradient lacks the way past the feed-forward part: the `x` that is "
-        "added in the second half was detached. Add it as it is.",
+        "Gradients lack the way past the feed-forward part: the `x` that is added there was detached.",
         {"second": lambda self, x: self.norm2(x.detach() + self.feed_forward(x))},
-    ),
-    MaskInThePlaceOfTheKey=(
-        "The mask goes to the attention as its second argument, and that is `key`. Pass it by name.",
-        {"attend": lambda self, x, mask: self.attention(x, mask)[0]},
     ),
 )
 HALVES = {

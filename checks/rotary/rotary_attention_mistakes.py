@@ -8,7 +8,6 @@ from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
     EXPONENTIALS_TOO_LARGE,
-    FLAGS_TIMES_INFINITY,
 )
 
 from .rotary_attention import Right, rotary_attention
@@ -160,18 +159,9 @@ add_mistakes(
         {"softmax": lambda self, scores: scores.exp() / scores.exp().sum(-1, keepdim=True)},
     ),
     FlagsTimesInfinity=(
-        FLAGS_TIMES_INFINITY,
+        "With a mask the output is NaN: the flags were multiplied by minus infinity, and 0 · (−∞) is not a "
+        "number. Replace the hidden scores instead of adding to them.",
         {"fill": lambda self, scores, hidden: scores + hidden * -torch.inf},
-    ),
-    MaskAxisFromTheFront=(
-        "A mask with a batch axis is right, but one without, (T_new, T), gets its axis for the heads in the "
-        "middle: you count from the front. Count from the end: it goes before the last two.",
-        {"lift": lambda self, mask: mask.unsqueeze(1)},
-    ),
-    MaskAlignedWithTheHeads=(
-        "A mask without a batch axis is right, but one with a batch axis meets the heads: shapes are aligned "
-        "from the right. Give it an axis of size 1 for the heads, behind B.",
-        {"lift": lambda self, mask: mask},
     ),
     OutputNotApplied=(
         "`output` is made and not used: the result is the heads side by side. Send them through it.",
@@ -275,10 +265,6 @@ add_mistakes(
 )
 
 
-def _past_seen(mask, new):
-    return mask | (torch.arange(mask.shape[-1]) < mask.shape[-1] - new)
-
-
 add_causes(
     rotary_attention,
     Right,
@@ -321,15 +307,8 @@ add_causes(
                 self.split(part(self.turn(x, past))) for part in (self.query, self.key, self.value)
             )
         },
-        "the cached keys were seen by all, whatever the mask says": {
-            "forward": lambda self, x, mask=None, cache=None: Right.forward(
-                self, x, mask if mask is None or cache is None else _past_seen(mask, x.shape[1]), cache
-            )
-        },
-        "the mask were not used where there is a cache": {
-            "forward": lambda self, x, mask=None, cache=None: Right.forward(
-                self, x, mask if cache is None else None, cache
-            )
+        "what the heads found were turned as well": {
+            "merge": lambda self, x: Right.merge(self, self.turn(x))
         },
         "the heads were merged without a transpose": {
             "merge": lambda self, x: x.reshape(len(x), x.shape[2], -1)

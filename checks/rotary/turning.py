@@ -200,6 +200,7 @@ def add_causes(exercise, cut, join):
         "the angles were added up from pair to pair": lambda angles: angles.cumsum(1),
         "the angles had lost their sign": torch.abs,
         "the angles were rounded to whole numbers": torch.round,
+        "the angles were squared": torch.square,
         "the angles were cut off at ±π": lambda angles: angles.clamp(-torch.pi, torch.pi),
         "the angles were taken modulo π": lambda angles: angles % torch.pi,
         "π/2 were added to each angle": lambda angles: angles + torch.pi / 2,
@@ -226,6 +227,7 @@ def add_causes(exercise, cut, join):
     )
     for clause, functions in {
         "the squares of cosine and sine were used": lambda a: (a.cos().square(), a.sin().square()),
+        "the sine had lost its sign": lambda a: (a.cos(), a.sin().abs()),
         "the tangent were in the place of the sine": lambda a: (a.cos(), a.tan()),
         "the hyperbolic functions were used": lambda a: (a.cosh(), a.sinh()),
         "1 and the tangent were in the place of cosine and sine": lambda a: (a.cos() ** 0, a.tan()),

@@ -72,7 +72,9 @@ SEVERAL.group("sums", points=1, verify=_rows_of_one)(lambda draw: [case(draw.nor
         (SHARES, lambda x: shares(x.bfloat16()).to(x.dtype), "narrower_dtype"),
         (SHARES, lambda x: shares(x) * 1.01, "factor"),
         (SHARES, lambda x: shares(x) + 3e-5, "numbers"),
-        (SHARES, lambda x: (shares(x) * 8).round() / 8, "numbers"),
+        (SHARES, lambda x: (shares(x) * 8).round() / 8, "rising_function"),
+        (SHARES, lambda x: shares(x) * (-1) ** torch.arange(x.shape[-1]), "signs"),
+        (SHARES, lambda x: shares(x) * x[:, :1] + x[:, 1:2], "shifted_rows"),
         (IN_ARRAYS, lambda x: shares_of_array(np.float16(x)).astype("float32"), "narrower_dtype"),
         # A wrong type, once for all groups.
         (SEVERAL, lambda x: shares_of_array(x).tolist(), "type"),

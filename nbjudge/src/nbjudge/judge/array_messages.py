@@ -20,6 +20,7 @@ SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it i
 CLOSE = 1e-2  # of the largest number: a smaller difference is nearly right
 ROUNDING = 1e-3
 HALF_ROUNDING = (5e-5, 1e-2)  # of the largest number: the effect of a few roundings to float16 or bfloat16
+FEWEST_TO_ORDER = 20  # numbers that are in the right order by no accident
 MOST_UNEVEN = 40  # times the usual error, for the largest one where each number is rounded
 
 
@@ -61,18 +62,22 @@ def differences(
             yield from pair.not_finite()
             yield from pair.transposed()
             yield from pair.narrower_dtype()
-            if target.size > max(target.shape, default=0):  # a single row may have a factor by chance
+            if not 1 < target.size == max(target.shape):  # in one row a factor says little
                 yield from pair.constant_factor()
         yield from others
         if is_floating:
             yield from told
             yield from pair.constant_factor()
+            yield from pair.wrong_signs()
             yield from pair.half_precision()
             yield from pair.other_arrangement()
             yield from pair.an_argument()
             yield from pair.constant_difference()
             yield from pair.wrong_positions()
             yield from pair.factor_of_each_row()
+            yield from pair.shifted_rows()
+            yield from pair.rising_function()
+            yield from pair.right_positions()
         near = pair.closeness() if is_floating else []
         position = _largest_difference(numbers, target)
     wrong, right = told_apart(numbers[position], target[position])
@@ -143,6 +148,21 @@ class _Pair:
             size = size_behind(factor, self.case)
             yield Cause.FACTOR.found(name=self.name, factor=f"{factor:.4g}", size=size)
 
+    def wrong_signs(self) -> Iterator[Finding]:
+        """Say how many numbers are wrong in their sign only."""
+        wrong = int((self.actual * self.expected < 0).sum())
+        if wrong and self.close(abs(self.actual), abs(self.expected)):
+            yield Cause.SIGNS.found(name=self.name, count=wrong, size=self.expected.size)
+
+    def rising_function(self) -> Iterator[Finding]:
+        """Say that the numbers are in the right order of size."""
+        actual, expected = self.actual.reshape(-1), self.expected.reshape(-1)
+        if expected.size < FEWEST_TO_ORDER or not np.isfinite([actual, expected]).all():
+            return
+        rises = (np.diff(actual[np.argsort(expected)]) >= -self.tolerance[1]).all()
+        if rises and not self.closeness() and np.ptp(actual) > ROUNDING * np.ptp(expected):
+            yield Cause.RISING_FUNCTION.found(name=self.name)
+
     def half_precision(self) -> Iterator[Finding]:
         """Ask about half precision where most numbers are off by about its rounding, and none by more."""
         off = self.actual.astype(float) - self.expected
@@ -208,6 +228,15 @@ class _Pair:
         numbers = {"position": list(first), "actual": value, "wanted": target}
         yield Cause.POSITIONS.found(name=self.name, where=where, **numbers)
 
+    def right_positions(self) -> Iterator[Finding]:
+        """Say which rows (or columns) alone are right."""
+        right = np.isclose(self.actual, self.expected, *self.tolerance)
+        for axis, size in enumerate(right.shape):
+            whole = right.all(axis=tuple(other for other in range(right.ndim) if other != axis))
+            if size >= SHORTEST_AXIS and whole.any():
+                where = _positions(np.flatnonzero(whole), size, self.axis_name(axis))
+                yield Cause.RIGHT_POSITIONS.found(name=self.name, where=where)
+
     def factor_of_each_row(self) -> Iterator[Finding]:
         """Say that each row (or column) is right up to a factor of its own."""
         actual, expected = self.actual, self.expected
@@ -219,6 +248,15 @@ class _Pair:
             if self.close(factors * expected, actual) and (abs(factors - 1) > ROUNDING).any():
                 worst = f"{float(factors.reshape(-1)[np.argmax(abs(factors - 1))]):.4g}"
                 yield Cause.FACTOR_OF_ROWS.found(name=self.name, axis=self.axis_name(axis), factor=worst)
+
+    def shifted_rows(self) -> Iterator[Finding]:
+        """Say that each row is right up to a factor and a shift of its own."""
+        if not self.actual.ndim or self.actual.shape[-1] <= SHORTEST_AXIS or self.closeness():
+            return
+        own, right = (each - each.mean(-1, keepdims=True) for each in (self.actual, self.expected))
+        slopes = (own * right).sum(-1, keepdims=True) / np.square(right).sum(-1, keepdims=True)
+        if self.close(slopes * right, own):
+            yield Cause.SHIFTED_ROWS.found(name=self.name, axis=self.axis_name(self.actual.ndim - 1))
 
     def closeness(self) -> list[str]:
         """Say that wrong numbers are nearly right; return nothing if they are not."""

@@ -180,6 +180,16 @@ class Cause(Enum):
         "{name} is right along {axis} up to a factor, which differs from row to row: one is {factor}. Look "
         "at what the numbers are divided by or multiplied with."
     )
+    RIGHT_POSITIONS = "{name} is right at {where} only."
+    SIGNS = "Every number in {name} is right but for its sign, which is wrong {count} times of {size}."
+    RISING_FUNCTION = (
+        "The numbers in {name} are in the right order of size, and wrong: a function was applied to each, or "
+        "left out."
+    )
+    SHIFTED_ROWS = (
+        "{name} is right along {axis} up to a factor and a shift, which differ from row to row: look at what "
+        "is subtracted or divided by, as in a norm."
+    )
     NUMBERS = (
         "{name} has the right shape but other numbers: at {position} yours is {actual}, and {wanted} is "
         "right."
