@@ -70,6 +70,7 @@ def cross_attention(draw):
     yield case(query, key, value, build=_head(draw, embed_dim, head_size))
     yield case(query, key, build=_head(draw, embed_dim, head_size))
     yield case(query, key=other, build=_head(draw, embed_dim, head_size))
+    yield case(query, value=other, build=_head(draw, embed_dim, head_size))
 
 
 @attention_head.group("masks of all three shapes", points=1)

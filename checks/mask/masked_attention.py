@@ -34,6 +34,7 @@ def without_a_mask(draw):
     yield case(draw.normal(queries, width))
     yield case(draw.normal(queries, width), draw.normal(keys, width))
     yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
+    yield case(draw.normal(queries, width), value=draw.normal(queries, keys))
 
 
 @masked_attention.group("other keys and values, unequal sizes", points=1)
