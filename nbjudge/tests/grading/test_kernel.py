@@ -19,6 +19,7 @@ from nbjudge.authoring import case
 from nbjudge.calls import Answer, Reply, calls_for
 from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.errors import SandboxError
+from nbjudge.kernel import client
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages
 from nbjudge.settings import Limits
@@ -91,6 +92,17 @@ def test_a_cell_that_ends_the_kernel_later_is_told_so(tmp_path):
         assert kernel.killers == [notebook.cells[1]]
         assert notebook.cells[1].outputs[0].evalue.startswith("The kernel died while this cell ran")
         assert printed(notebook, 3) == "1\n"
+
+
+def test_a_test_that_passed_keeps_its_result(tmp_path, monkeypatch):
+    """Also where it ends the kernel when it is run again, or is slow to answer then."""
+    monkeypatch.setattr(client, "EXIT_GRACE", 1.0)
+    late = "import os, threading\nprint('2 of 2')\nthreading.Timer(0.4, os._exit, [1]).start()"
+    with running(tmp_path, late) as (kernel, _, notebook):
+        notebook.cells[0].metadata.nbgrader = {"grade": True}
+        kernel.run_cell(nbformat.v4.new_code_cell("import time\ntime.sleep(2)"))
+        assert printed(notebook, 0) == "2 of 2\n" and len(notebook.cells[0].outputs) == 1
+        assert notebook.cells[0] not in kernel.killers
 
 
 ANSWERS = f"""

@@ -18,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.calls import Answer, Call, Reply, read_reply
-from nbjudge.cell_metadata import is_written_by_student
+from nbjudge.cell_metadata import is_written_by_student, nbgrader_metadata
 from nbjudge.errors import SandboxError
 from nbjudge.kernel import protocol
 from nbjudge.kernel.process import (
@@ -195,17 +195,23 @@ class KernelClient:
         while True:
             self.stop()
             if killer is not None:
-                message = STOPPED_MESSAGE.format(self.end_reason) if self.end_reason else DIED_MESSAGE
-                error = nbformat.v4.new_output("error", ename="died", evalue=message, traceback=[message])
-                # What it showed before a later cell met its end is kept; whether it got a count is chance.
-                has_run = any(cell is killer for cell in self._executed)
-                killer.outputs, killer.execution_count = [*(killer.outputs if has_run else []), error], None
-                self.killers.append(killer)
+                self._tell(killer)
                 self._executed = [cell for cell in self._executed if cell is not killer]
             self.start()
             killer = next((cell for cell in self._executed if not self._survives(cell)), None)
             if killer is None:
                 return
+
+    def _tell(self, killer: NotebookNode) -> None:
+        """Put the reason into a cell that ended the kernel, behind what it showed when it first ran."""
+        has_run = any(cell is killer for cell in self._executed)
+        if has_run and nbgrader_metadata(killer).get("grade"):
+            return  # a test that has passed keeps its points
+        message = STOPPED_MESSAGE.format(self.end_reason) if self.end_reason else DIED_MESSAGE
+        error = nbformat.v4.new_output("error", ename="died", evalue=message, traceback=[message])
+        # Whether it got a count before the kernel went is chance.
+        killer.outputs, killer.execution_count = [*(killer.outputs if has_run else []), error], None
+        self.killers.append(killer)
 
     def _survives(self, cell: NotebookNode) -> bool:
         """Run a cell again; whether the kernel still answers afterwards."""
