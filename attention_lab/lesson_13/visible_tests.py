@@ -73,6 +73,12 @@ def test_TransformerBlock(answer):
         assert norm.eps == 1e-12, f"a norm has eps={norm.eps}, where BERT has 1e-12"
     actual, reference, small = actual.double(), reference.double(), 1e-4 * text.double()
     same("in float64", actual(small), reference(small))
+    gradients = []
+    for layer in (actual, reference):
+        x = text.double().requires_grad_()
+        layer(x)[..., 0].sum().backward()
+        gradients.append(x.grad)
+    assert torch.allclose(*gradients), "the gradient that reaches x is not that of torch's own block"
 
 
 def test_load_block(answer):
