@@ -40,7 +40,8 @@ ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, 
 # "After the core path you can write ...": the sentence that says what a lesson is for.
 PROMISE = re.compile(r"After the core path you can\b(.*?[.!?])(?=\s|$)")
 FIRST_SLIDER = ("02_scaling", "sharpening")  # the lesson and cell of the slider on the first page
-PICTURE = '<img src="front/{name}" alt="" loading="lazy">'  # the title beside it says what it is
+# The lesson's own page says what the picture shows.
+PICTURE = '<img src="front/{name}" alt="The first picture of the lesson" loading="lazy">'
 SETTING = """
 ```{{confval}} c.{section}.{name}
 :type: {type}
