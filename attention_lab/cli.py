@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from nbjudge.errors import CourseError, without_grading
+from nbjudge import CourseError
 
 if TYPE_CHECKING:
-    from nbjudge.course.course import Assignment, Course
-    from nbjudge.skeletons.notebooks import Form
+    from nbjudge import Form
+    from nbjudge.course import Assignment, Course
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -46,25 +44,15 @@ def attention_lab(
 
 
 def main() -> None:
-    """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
-    from nbjudge.fast_start import skip_address_grammar
+    """Run the command; what only an instructor's installation has is told in one sentence."""
+    from nbjudge.cli import run
 
-    skip_address_grammar()
-    # nbgrader calls alembic by its name, which is installed beside the interpreter.
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
-        app()
-    except CourseError as error:
-        console.print(Text.assemble(("attention-lab:", "bold red"), f" {error}"), soft_wrap=True)
-        raise SystemExit(1) from None
+        run(app, "attention-lab")
     except ModuleNotFoundError as error:
-        missing = without_grading(error)
-        if missing is not None:
-            console.print(Text.assemble(("attention-lab:", "bold red"), f" {missing}"), soft_wrap=True)
-        elif (error.name or "").startswith("attention_lab."):
-            console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
-        else:
+        if not (error.name or "").startswith("attention_lab."):
             raise
+        console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
         raise SystemExit(1) from None
 
 
@@ -123,7 +111,7 @@ def build(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from attention_lab.maintain.build import stale
     from attention_lab.maintain.hosts import stale_documents
-    from nbjudge.try_checks.command import problems_of_checks
+    from nbjudge import problems_of_checks
 
     course = _course()
     chosen = course.choose(lesson)
@@ -218,7 +206,7 @@ def site(
 
 
 def _course() -> Course:
-    from nbjudge.course.course import find_course
+    from nbjudge.course import find_course
 
     return find_course(Path.cwd())
 
@@ -230,8 +218,7 @@ def _add_the_graders_commands() -> None:
         for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
-    from nbjudge.cli import coverage, grade, regrade_answer, report, try_checks, visible
-    from nbjudge.skeletons.commands import add_commands
+    from nbjudge.cli import add_commands, coverage, grade, regrade_answer, report, try_checks, visible
 
     add_commands(app, _this_courses_form, AUTHORS)
     app.command("try", rich_help_panel=AUTHORS)(try_checks)
@@ -244,7 +231,7 @@ def _add_the_graders_commands() -> None:
 
 def _this_courses_form() -> Form:
     """The form of new lessons and exercises; its templates hold what differs from nbjudge's own."""
-    from nbjudge.skeletons.notebooks import Form
+    from nbjudge import Form
 
     return Form(
         folder=Path(__file__).parent / "authoring" / "templates",

@@ -1,7 +1,7 @@
 """Errors for people: the class of nbjudge, which the kernels of a sandbox do not see."""
 
 try:
-    from nbjudge.errors import CourseError
+    from nbjudge import CourseError
 except ImportError:  # in a sandbox
 
     class CourseError(Exception):  # type: ignore[no-redef]

@@ -20,10 +20,8 @@ from typing import Any
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_left_out
+from nbjudge.course import Assignment, Course, read_config, read_notebook
 from nbjudge.course.assignment_forms import grading_template
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import Folder, read_handed_in
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import read_submission

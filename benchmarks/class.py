@@ -27,7 +27,7 @@ import typer
 from class_runs import CORES, NBJUDGE, OURS, RUNS, STOCK, measure, run_ours, run_stock, table_of
 from courses import ROOT, hand_in, lesson_named, new_course, right_class
 
-from nbjudge.course.course import Assignment, Course
+from nbjudge.course import Assignment, Course
 
 app = typer.Typer(add_completion=False, help=__doc__, rich_markup_mode="markdown")
 RESULTS, FIGURE = results.FOLDER / "class.json", ROOT / "docs" / "images" / "class.svg"

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from nbjudge.course.course import Assignment
-from nbjudge.record.graded_notebook import read_graded
+from nbjudge import read_graded
+from nbjudge.course import Assignment
 
 CORES = 2
 ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))

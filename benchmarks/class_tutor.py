@@ -26,8 +26,8 @@ import results
 import torch
 import typer
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import find_course
+from nbjudge.authoring import Exercise
+from nbjudge.course import find_course
 from nbjudge.kernel import protocol
 from nbjudge.tutor.learner.answering import respond
 from nbjudge.tutor.messages import (

@@ -13,9 +13,7 @@ from attention_lab.maintain.build import register
 from attention_lab.maintain.demo.class_folder import submit
 from attention_lab.maintain.demo.hand_ins import HandIn, Writer
 from attention_lab.maintain.demo.material import material_of
-from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import read_notebook
-from nbjudge.submission.files import CACHE_FOLDERS
+from nbjudge.course import CACHE_FOLDERS, Assignment, Course, read_notebook
 
 ROOT = Path(__file__).parents[1]
 SEED = 7  # the same class every time

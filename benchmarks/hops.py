@@ -29,7 +29,7 @@ import typer
 from courses import ROOT, hand_in, in_course, lesson_named, new_course, ordinary_class
 
 import nbjudge
-from nbjudge.course.course import Assignment
+from nbjudge.course import Assignment
 from nbjudge.grading import job as grading_job
 from nbjudge.probe.respond import respond
 from nbjudge.tutor.material import material_of

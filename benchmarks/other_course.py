@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 from class_runs import NBJUDGE, environment
 
-from nbjudge.course.course import Assignment, Course
+from nbjudge.course import Assignment, Course
 
 CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "weather"\n'
 DATA = "city,degrees\nOslo,-4\nRome,9\nOslo,2\nRome,13\n"

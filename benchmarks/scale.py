@@ -26,7 +26,7 @@ from courses import graded_notebook, hand_in, lesson_named, new_course, ordinary
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nbjudge.course.course import Assignment
+from nbjudge.course import Assignment
 
 BETWEEN_LOOKS = 0.25  # seconds
 GOALS = {

@@ -27,7 +27,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 from rich.progress import track
 
-from nbjudge.course.course import Assignment, find_course
+from nbjudge.course import Assignment, find_course
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = "import torch, matplotlib.pyplot, pandas"

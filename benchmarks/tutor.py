@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import results
 import typer
 
-from nbjudge.course.course import find_course
+from nbjudge.course import find_course
 from nbjudge.tutor.learner import checking
 from nbjudge.tutor.messages import CheckRequest, CheckResult
 

@@ -14,8 +14,7 @@ from nbformat import NotebookNode
 from tiny_course import CHECKS, FOLDER, NAME, source
 
 from attention_lab.maintain.build import canonical
-from nbjudge.course.assignment_forms import solved
-from nbjudge.course.configuration import read_config
+from nbjudge.course import read_config, solved
 
 ROOT = Path(__file__).resolve().parents[1]
 READY = ".attention-lab-ready"

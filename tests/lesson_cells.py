@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.assignments.values())

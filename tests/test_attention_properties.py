@@ -18,11 +18,12 @@ import torch
 import torch.nn.functional as F
 
 from attention_lab.authoring import Draw
+from nbjudge.authoring import MadeInKernel
 from nbjudge.calls import caller_of
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe import respond
-from nbjudge.values.packing import MadeInKernel, pack, unpack
+from nbjudge.values.packing import pack, unpack
 
 pytestmark = [pytest.mark.integration, pytest.mark.lesson, pytest.mark.timeout(900)]
 PAGE = Path(__file__).parents[1] / "docs" / "judge.md"

@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from attention_lab import cli
 from attention_lab.maintain.build import build_lesson, canonical, is_registered, register, stale
-from nbjudge.course.course import Course
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import Course
 
 pytestmark = pytest.mark.integration
 

@@ -26,10 +26,8 @@ import attention_lab
 from attention_lab import cli
 from attention_lab.maintain.bundle.gate import leaks
 from attention_lab.maintain.bundle.make_bundle import make_bundle
-from nbjudge.course.assignment_forms import released
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, find_course
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import Course, find_course, read_config, released
 
 pytestmark = pytest.mark.integration
 

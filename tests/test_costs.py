@@ -22,8 +22,7 @@ from traitlets.config import Config
 
 import nbjudge
 from nbjudge import api
-from nbjudge.course.assignment_forms import solved
-from nbjudge.course.course import find_course
+from nbjudge.course import find_course, solved
 from nbjudge.judge import drawn_group
 from nbjudge.kernel import protocol
 from nbjudge.probe.respond import respond

@@ -27,10 +27,9 @@ from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, Ha
 from attention_lab.maintain.demo.material import cell_of, material_of, with_docstring
 from attention_lab.maintain.demo.outcome import Judged, Outcome, table_of
 from attention_lab.maintain.demo.run_demo import run_demo
-from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.course.course import Assignment, Course
-from nbjudge.errors import CourseError
-from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
+from nbjudge import CourseError, GradedNotebook, GradedSubmission
+from nbjudge.course import Assignment, Course
+from nbjudge.record.graded_notebook import NotebookRecord
 
 ROOT = COURSE.root
 LESSON = COURSE.assignments["dot_product"]
@@ -138,7 +137,7 @@ def test_a_demo_without_the_expected_verdicts_fails(tmp_path, monkeypatch):
 
 def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
     run_demo_module = attention_lab.maintain.demo.run_demo
-    monkeypatch.setattr(run_demo_module, "refusal", lambda: "There is no bwrap: install it.")
+    monkeypatch.setattr(run_demo_module, "sandbox_refusal", lambda: "There is no bwrap: install it.")
     lesson = Assignment(Course(tmp_path), "01_dot_product", "dot_product")
     with pytest.raises(CourseError, match="install it.*--no-sandbox"):
         run_demo(lesson, 1, Console())

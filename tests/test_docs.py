@@ -15,7 +15,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from attention_lab.authoring import Tolerance
 from attention_lab.cli import app
 from nbjudge.cli import app as nbjudge_app
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.nbgrader_hooks import RunAndJudge
 from nbjudge.skeletons.commands import add_to_configuration
 

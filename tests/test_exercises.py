@@ -26,8 +26,7 @@ from attention_lab.authoring import Case, MadeInKernel, case
 from attention_lab.authoring.draw import Draw
 from attention_lab.authoring.obfuscation import Obfuscation
 from nbjudge.calls import answers_of
-from nbjudge.course.course import open_course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import open_course, read_notebook
 from nbjudge.judge.drawn_group import draw_group, group_seed
 from nbjudge.judge.group_result import compare_group
 from nbjudge.probe import respond

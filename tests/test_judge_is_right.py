@@ -17,12 +17,12 @@ import torch
 from attention_lab.authoring import Tolerance
 from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.calls import Reply, answers_of, caller_of
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe import respond
-from nbjudge.torch.memory import all_memory_of, memory_of, multiplications_of
+from nbjudge.torch import all_memory_of, memory_of, multiplications_of
 
 COURSE = open_course(Path(__file__).parents[1])
 # `make test-all` meets every seed. A day's change meets the first two of them; of trained models and of

@@ -25,7 +25,7 @@ from attention_lab.maintain.site.pages import WIDGET, _SolvedOutputs
 from attention_lab.measurements import stored_table
 from attention_lab.memory import multiplications, peak_bytes
 from attention_lab.words import context_vectors, meaning_vectors, nearest_words
-from nbjudge.torch.memory import multiplications_of
+from nbjudge.torch import multiplications_of
 from nbjudge.tutor.learner import live_box
 from nbjudge.tutor.learner.live_box import AGAIN, LiveBox
 

@@ -17,7 +17,7 @@ from lesson_cells import (
 )
 from lesson_lengths import DEEPER, RANGES, core_path, minutes, words
 
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import read_notebook
 
 pytestmark = pytest.mark.lesson
 EXERCISE_HEADING = re.compile(r"^##+ Exercise (\d+)\.(\d+) · `(\w+)`$", re.MULTILINE)

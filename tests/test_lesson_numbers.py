@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from lesson_cells import LESSONS, SCHEME, every_lesson, marks_of, release_of
 
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import read_notebook
 
 pytestmark = pytest.mark.lesson
 # Where a number is worked out beside it, quoted or only named: formulas, code, tables, folded text, links.

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from lesson_cells import code_of, every_notebook
 
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import read_notebook
 
 pytestmark = pytest.mark.lesson
 WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders.weights"}

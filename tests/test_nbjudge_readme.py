@@ -17,9 +17,7 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run_program
 from old_course import CHECKS, make_old_course
 
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import open_course
-from nbjudge.course.folders import CourseFolders
+from nbjudge.course import CourseFolders, open_course, read_config
 from nbjudge.course.gradebook import not_generated_reason
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from nbjudge.calls import caller_of
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_group
 

@@ -23,7 +23,7 @@ from lesson_cells import (
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
 from attention_lab.maintain.build import canonical
 from attention_lab.students import LESSON_MODULES, STUDENT_MODULES
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import read_notebook
 
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
 DRAWN = WIDTHS.union(Draw.fresh_sizes, Draw.fresh_even_sizes, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn as nn
 
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
 POSITIONS = COURSE.assignments["positional_encoding"]

@@ -35,8 +35,7 @@ from attention_lab.maintain.hosts import (
 from attention_lab.maintain.site.build_site import front_page
 from attention_lab.maintain.site.pages import page_of
 from attention_lab.students import STUDENT_MODULES
-from nbjudge.course.course import Course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import Course, read_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -23,9 +23,9 @@ from attention_lab.authoring import (
     Exercise,
     case,
 )
-from nbjudge.authoring.exercise import merge_watched_calls
+from nbjudge.authoring import merge_watched_calls
 from nbjudge.calls import caller_of, calls_for
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.judge.group_result import forbidden_step
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.probe.watching import Recording, python_functions

@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 import nbjudge.errors
-from nbjudge.errors import CourseError, NbgraderCommandError
+from nbjudge import CourseError
+from nbjudge.errors import NbgraderCommandError
 
 ROOT = Path(__file__).resolve().parents[1]
 GRADER = ROOT / "nbjudge/src/nbjudge"

@@ -18,10 +18,8 @@ from course_copies import ROOT
 from nbgrader.api import Gradebook
 from tiny_course import FOLDER, make_course, succeed
 
-from nbjudge.course.course import open_course
-from nbjudge.course.folders import read_folders
-from nbjudge.course.loading import PlainCell
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import PlainCell, open_course, read_folders
 from nbjudge.skeletons.notebooks import _kind_of, new_assignment, new_exercise, with_import
 
 pytestmark = pytest.mark.integration

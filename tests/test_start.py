@@ -28,8 +28,8 @@ from attention_lab.start.jupyter_lab import open_lab
 from attention_lab.start.lessons import add_missing_lessons
 from attention_lab.start.progress import Status, digests, read_progress
 from attention_lab.tutor import RECORD
-from nbjudge.course.course import Course
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import Course
 from nbjudge.tutor import LearnerRecord
 
 SECOND = "02_second/second.ipynb"

@@ -14,10 +14,9 @@ import pytest
 from rich.console import Console
 from tiny_course import CHECKS, NAME, make_course
 
+from nbjudge import CourseError, problems_of_checks, try_all
 from nbjudge.authoring import Exercise, case
-from nbjudge.course.course import open_course
-from nbjudge.errors import CourseError
-from nbjudge.try_checks.command import problems_of_checks, try_all
+from nbjudge.course import open_course
 from nbjudge.try_checks.coverage import RELATIONS, coverage_of, coverage_table, rows_of, write_into
 
 PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"

@@ -12,8 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from lesson_cells import COURSE, HIDDEN, every_lesson, graded_code_cells
 from rich.console import Console
 
-from nbjudge.course.course import open_course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import open_course, read_notebook
 from nbjudge.try_checks.visible import problems, table_of, visible_tests
 
 pytestmark = pytest.mark.lesson

@@ -13,9 +13,7 @@ from scipy.special import softmax
 
 import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
-from nbjudge.authoring import Case
-from nbjudge.judge.array_messages import first_position, size_behind
-from nbjudge.judge.describe import told_apart
+from nbjudge.authoring import Case, first_position, size_behind, told_apart
 
 AS_GOOD_AS_ZERO = 1e-6
 ROUNDING = 1e-3  # of a sum of weights

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attention_lab.authoring.exercise import Exercise
-from nbjudge.authoring.exercise import Mistake
+from nbjudge.authoring import Mistake
 
 # Other attributes of a class or other keyword arguments of a function; or the whole answer, as a lambda.
 Change = Mapping[str, Any] | Callable[..., Any]

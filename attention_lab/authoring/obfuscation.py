@@ -14,9 +14,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nbjudge.authoring.cases import Draw
-from nbjudge.parsing import parsed, parsed_expression
-from nbjudge.values.packing import MadeInKernel
+from nbjudge.authoring import Draw, MadeInKernel, parsed, parsed_expression
 
 NUMBERS = "n"  # under this name the code finds them
 LARGEST_NUMBER = 9_999

@@ -23,13 +23,19 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from attention_lab.maintain.hosts import repository, update_install_lines
-from nbjudge.course.assignment_forms import released, solved
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment, Course
-from nbjudge.course.gradebook import UNREADABLE, gradebook_url, sqlite_file
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
-from nbjudge.submission.files import CACHE_FOLDERS
+from nbjudge import CourseError
+from nbjudge.course import (
+    CACHE_FOLDERS,
+    UNREADABLE,
+    Assignment,
+    Course,
+    gradebook_url,
+    read_config,
+    read_notebook,
+    released,
+    solved,
+    sqlite_file,
+)
 
 ERROR_LINE = re.compile(r"^\s*[\w.]*(?:Error|Exception): (.*\w)", re.MULTILINE)  # the last of a traceback
 

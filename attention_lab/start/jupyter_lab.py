@@ -18,7 +18,7 @@ from attention_lab.start.lessons import FIRST_PAGE, add_missing_lessons
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nbjudge.course.course import Course
+    from nbjudge.course import Course
 
 # Validate runs the whole notebook. nbgrader would give a cell 30 seconds: too few to train on a slow machine.
 VALIDATE_CONFIG = "c = get_config()\nc.Execute.timeout = 300\n"

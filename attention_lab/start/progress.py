@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nbjudge.tutor import ExerciseHistory, LearnerRecord
 
 if TYPE_CHECKING:
-    from nbjudge.course.loading import PlainCell
+    from nbjudge.course import PlainCell
 
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -58,7 +58,7 @@ def read_lessons(folder: Path) -> list[SavedLesson]:
 
 
 def _read(path: Path) -> SavedLesson:
-    from nbjudge.course.loading import read_plain_cells  # it needs no nbformat, which takes seconds to load
+    from nbjudge.course import read_plain_cells  # it needs no nbformat, which takes seconds to load
 
     try:
         lesson = SavedLesson(path, tuple(read_plain_cells(path)))

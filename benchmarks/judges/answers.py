@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from attention_lab.maintain.demo.material import answer_cells, cell_of, definition, names_in
-from nbjudge.course.course import Assignment, Course, find_course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import Assignment, Course, find_course, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("answers.jsonl.xz")  # compressed: answers repeat each other's code

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 import answers
 from answers import Answer
-from nbjudge.course.course import Assignment
+from nbjudge.course import Assignment
 from torchcode_references import LICENCE, torchcode_reference
 from validation import Comparison, Outcome, validate_right, validate_wrong
 from workers import WorkerError, run_in_child

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 import nbjudge
 from answers import ROOT, SOLUTION_MARK, all_exercises, course
 from judging import Opinion
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import read_notebook
 from workers import temporary_folder
 
 

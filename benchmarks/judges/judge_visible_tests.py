@@ -11,9 +11,8 @@ from nbgrader.preprocessors import ClearHiddenTests
 
 from answers import all_exercises, course
 from judging import Opinion
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment
-from nbjudge.course.loading import as_python, in_folder, read_notebook, without_windows
+from nbjudge.course import Assignment, read_config, read_notebook
+from nbjudge.course.loading import as_python, in_folder, without_windows
 from workers import WorkerError, run_in_child
 
 

@@ -17,11 +17,11 @@ import torch
 
 from answers import Answer
 from attention_lab.examples import with_tensors
-from nbjudge.authoring.exercise import Exercise, Group
+from nbjudge import CourseError
+from nbjudge.authoring import Exercise, Group
 from nbjudge.calls import AnswerCaller, Reply, answers_of, read_reply
-from nbjudge.course.course import Assignment
+from nbjudge.course import Assignment
 from nbjudge.course.loading import in_folder
-from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.scoring import judge_exercise

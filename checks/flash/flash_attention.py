@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, add_mistakes, case
-from nbjudge.torch.memory import multiplications_of, without_gradients
+from nbjudge.torch import multiplications_of, without_gradients
 
 from . import memory
 from .blocks import add, ahead, finish, hidden, in_blocks, plainly, scores_of, start_of

@@ -11,7 +11,7 @@ of the whole text, or of half of it: longer than the width by so much that these
 
 import math
 
-from nbjudge.torch.memory import all_memory_of, memory_of
+from nbjudge.torch import all_memory_of, memory_of
 
 BLOCKS, COUNT = (79, 81), 13  # of a long text
 SHORTER = (1, 6)  # the last of them, by so many tokens

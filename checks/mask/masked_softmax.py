@@ -10,7 +10,7 @@ from attention_lab.authoring.mask_sentences import (
     HIDDEN_SCORES_ARE_ZERO,
     SCALED_UP_AFTERWARDS,
 )
-from nbjudge.judge.compare import same_value
+from nbjudge.authoring import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
 

@@ -33,7 +33,7 @@ def course(tmp_path):
 @pytest.fixture
 def any_machine(monkeypatch):
     """Nothing is run, so that no sandbox is needed."""
-    monkeypatch.setattr(prepare, "refusal", lambda: None)
+    monkeypatch.setattr(prepare, "sandbox_refusal", lambda: None)
 
 
 def failures(thing, **names) -> int:

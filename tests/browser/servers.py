@@ -21,7 +21,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 from tiny_course import FOLDER, NAME
 
-from nbjudge.course.configuration import read_config
+from nbjudge.course import read_config
 
 PATIENCE = 120  # seconds
 # Below those that the system gives to a program that asks for any port (Linux: from 32768 on): no other
@@ -31,7 +31,7 @@ OPEN_LAB = """
 import sys
 from pathlib import Path
 from rich.console import Console
-from nbjudge.course.course import Course
+from nbjudge.course import Course
 from attention_lab.start.jupyter_lab import open_lab
 open_lab(Course(Path(sys.argv[1])), Path("lessons"), Console())
 """

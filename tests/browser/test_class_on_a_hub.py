@@ -13,7 +13,7 @@ from hub import Hub, OnTheHub, log_in
 from pages import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.tutor.messages import CallRequest, CheckResult
 
 pytestmark = [

@@ -11,7 +11,7 @@ from pages import LessonPage, answers_of, press_right
 from playwright.sync_api import Locator, expect
 from tiny_course import succeed
 
-from nbjudge.course.course import Course
+from nbjudge.course import Course
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 

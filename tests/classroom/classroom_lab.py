@@ -17,7 +17,7 @@ from nbjudge.classroom.board import CheckEvents
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import BoundedServer, application
 from nbjudge.classroom.tutors import ClassTutors
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.signatures import Keys

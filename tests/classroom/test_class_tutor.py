@@ -11,6 +11,7 @@ import torch
 from classroom_lab import COURSE, classroom_of
 from traitlets.config import Config
 
+from nbjudge import CourseError
 from nbjudge.classroom import request_handler
 from nbjudge.classroom.board import CheckEvent, CheckEvents
 from nbjudge.classroom.request_handler import (
@@ -22,7 +23,6 @@ from nbjudge.classroom.request_handler import (
 )
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
-from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.messages import CallRequest, CheckRequest

@@ -20,11 +20,9 @@ from attention_lab import cli
 from attention_lab.maintain.site.build_site import build_site, run_sphinx
 from attention_lab.maintain.site.pages import alt_texts_of
 from attention_lab.maintain.site.static_sliders import places_of, run_cell
-from nbjudge import authoring
+from nbjudge import CourseError, authoring
 from nbjudge import cli as nbjudge_cli
-from nbjudge.course.course import Course, open_course
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
+from nbjudge.course import Course, open_course, read_notebook
 from nbjudge.nbgrader_hooks import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[2]

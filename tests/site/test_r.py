@@ -11,9 +11,8 @@ import torch
 
 from attention_lab.maintain.site.pages import r_cells
 from attention_lab.maintain.site.static_sliders import needed_cells
-from nbjudge.course.course import open_course
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import open_course, read_notebook
 
 HERE = Path(__file__).parent
 COURSE = open_course(HERE.parents[1])

@@ -13,7 +13,7 @@ from nbclient.exceptions import DeadKernelError
 
 from attention_lab.start.progress import digests
 from attention_lab.tutor import RECORD
-from nbjudge.course.course import open_course
+from nbjudge.course import open_course
 from nbjudge.tutor import LearnerRecord
 from nbjudge.tutor.material import TutoredAssignment
 

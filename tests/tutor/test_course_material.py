@@ -7,9 +7,9 @@ import pytest
 import torch
 from lesson_cells import COURSE, every_lesson
 
+from nbjudge import CourseError
 from nbjudge.calls import caller_of
 from nbjudge.course.loading import importing_from
-from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.scoring import judge_groups
 from nbjudge.tutor import smallest as smallest_module

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attention_lab.students import STUDENT_MODULES
-from nbjudge.course.course import Course
-from nbjudge.errors import CourseError
-from nbjudge.submission.files import CACHE_FOLDERS
-from nbjudge.tutor.material import tutor_options
+from nbjudge import CourseError
+from nbjudge.course import CACHE_FOLDERS, Course
+from nbjudge.tutor import tutor_options
 
 NAME = "attention-lab"
 LESSONS = "lessons"

@@ -29,10 +29,7 @@ from attention_lab.maintain.bundle.contents import (
     package_files,
     tutor_files,
 )
-from nbjudge.course.assignment_forms import released
-from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course
-from nbjudge.course.loading import read_notebook
+from nbjudge.course import Course, read_config, read_notebook, released
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package

@@ -12,8 +12,8 @@ from rich.console import Console
 import attention_lab
 from attention_lab.maintain.bundle.contents import LESSONS, NAME, build_wheels, lesson_files, tutor_files
 from attention_lab.maintain.bundle.gate import leaks
-from nbjudge.course.course import Course
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import Course
 
 README = Path(__file__).with_name("students_readme.md")
 LICENCES = ("LICENSE", "LICENSE-CONTENT")

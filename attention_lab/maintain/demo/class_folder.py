@@ -13,12 +13,8 @@ from nbformat import NotebookNode
 
 from attention_lab.maintain.build import register
 from attention_lab.maintain.demo.hand_ins import HandIn
-from nbjudge.course.configuration import CONFIG_FILE
-from nbjudge.course.course import Assignment, Course
-from nbjudge.course.folders import CourseFolders
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
-from nbjudge.submission.files import CACHE_FOLDERS
+from nbjudge import CourseError
+from nbjudge.course import CACHE_FOLDERS, CONFIG_FILE, Assignment, Course, CourseFolders, read_notebook
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed

@@ -20,10 +20,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import Assignment
-from nbjudge.course.loading import read_notebook
-from nbjudge.parsing import global_names, reached, source_of
+from nbjudge.authoring import Exercise
+from nbjudge.course import Assignment, global_names, reached, read_notebook, source_of
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from attention_lab.maintain.demo.hand_ins import ExpectedOutcome, HandIn
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.batch.grade_command import LOG_FILE
-from nbjudge.course.course import Assignment
-from nbjudge.course.gradebook import gradebook_url
-from nbjudge.judge.verdict import Finding
-from nbjudge.record.graded_notebook import GradedNotebook, read_graded
+from nbjudge import LOG_FILE, Finding, GradedNotebook, GradedSubmission, read_graded
+from nbjudge.authoring import Exercise
+from nbjudge.course import Assignment, gradebook_url
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,17 @@ from attention_lab.maintain.demo.class_folder import fresh_course, invented_name
 from attention_lab.maintain.demo.hand_ins import Writer
 from attention_lab.maintain.demo.material import material_of
 from attention_lab.maintain.demo.outcome import Outcome, legend, outcome_of, print_closing, table_of
-from nbjudge.batch.changed_submissions import make_plan
-from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
-from nbjudge.batch.workers import default_worker_count
-from nbjudge.course.course import Assignment
-from nbjudge.course.folders import read_folders
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
-from nbjudge.sandbox.bubblewrap import refusal
+from nbjudge import (
+    LOG_FILE,
+    CourseError,
+    GradedSubmission,
+    Options,
+    default_worker_count,
+    grade_plan,
+    make_plan,
+    sandbox_refusal,
+)
+from nbjudge.course import Assignment, read_folders, read_notebook
 
 SEED = 42  # the same class every time
 
@@ -35,7 +37,7 @@ def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool 
     Raises `CourseError` when anything comes out other than the class deserves, and where there can
     be no sandbox although one was asked for.
     """
-    reason = refusal() if sandbox else None
+    reason = sandbox_refusal() if sandbox else None
     if reason is not None:
         raise CourseError(f"{reason} Or go on without it: attention-lab demo --no-sandbox.")
     with console.status(f"Inventing {students} students …"):

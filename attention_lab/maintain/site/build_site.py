@@ -27,11 +27,8 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.maintain.hosts import paragraph, repository
 from attention_lab.maintain.site.pages import Page, page_of
-from nbjudge.course.configuration import options_of
-from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
-from nbjudge.settings import SECTIONS
+from nbjudge import CourseError
+from nbjudge.course import SECTIONS, Assignment, Course, options_of, read_notebook
 
 HERE = Path(__file__).parent
 THEME = HERE / "theme"

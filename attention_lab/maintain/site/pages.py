@@ -23,9 +23,8 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.maintain.hosts import buttons, repository
 from attention_lab.maintain.site.static_sliders import run_cell, static_sliders
-from nbjudge.course.course import Assignment
-from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError
+from nbjudge import CourseError
+from nbjudge.course import Assignment, read_notebook
 from nbjudge.tutor import STORED
 
 # The lessons' pictures in words, for those who cannot see them, by lesson and cell.

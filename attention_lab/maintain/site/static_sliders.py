@@ -20,8 +20,8 @@ import ipywidgets as widgets
 import matplotlib.pyplot as plt
 
 from attention_lab.sliders.explorer import FigureBox
-from nbjudge.errors import CourseError
-from nbjudge.parsing import global_names, reached
+from nbjudge import CourseError
+from nbjudge.course import global_names, reached
 
 AS_MANY_PLACES = 6  # a slider with no more places than these is shown at each
 EVEN_PLACES = 12  # of an angle

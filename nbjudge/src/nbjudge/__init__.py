@@ -33,16 +33,36 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from nbjudge.api import grade_notebook
     from nbjudge.authoring import Exercise, Step, Variable, case
+    from nbjudge.batch.changed_submissions import make_plan
+    from nbjudge.batch.coordinator import GradedSubmission
+    from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
+    from nbjudge.batch.workers import default_worker_count
     from nbjudge.course.configuration import configure
+    from nbjudge.errors import CourseError
     from nbjudge.grading.check_in_kernel import Points
-
+    from nbjudge.judge.verdict import Finding
+    from nbjudge.record.graded_notebook import GradedNotebook, read_graded
+    from nbjudge.sandbox.bubblewrap import sandbox_refusal
+    from nbjudge.skeletons.notebooks import Form
+    from nbjudge.try_checks.command import problems_of_checks, try_all
 
 # The modules of the public names.
-PUBLIC = {
-    "configure": "nbjudge.course.configuration",
-    "grade_notebook": "nbjudge.api",
-    **dict.fromkeys(("Exercise", "Step", "Variable", "case"), "nbjudge.authoring"),
+_MODULES = {
+    "nbjudge.api": "grade_notebook",
+    "nbjudge.authoring": "Exercise Step Variable case",
+    "nbjudge.batch.changed_submissions": "make_plan",
+    "nbjudge.batch.coordinator": "GradedSubmission",
+    "nbjudge.batch.grade_command": "LOG_FILE Options grade_plan",
+    "nbjudge.batch.workers": "default_worker_count",
+    "nbjudge.course.configuration": "configure",
+    "nbjudge.errors": "CourseError",
+    "nbjudge.judge.verdict": "Finding",
+    "nbjudge.record.graded_notebook": "GradedNotebook read_graded",
+    "nbjudge.sandbox.bubblewrap": "sandbox_refusal",
+    "nbjudge.skeletons.notebooks": "Form",
+    "nbjudge.try_checks.command": "problems_of_checks try_all",
 }
+PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def check(name: str, seed: int | None = None) -> Points:
@@ -72,10 +92,32 @@ def check(name: str, seed: int | None = None) -> Points:
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import nbjudge` stays fast."""
+    """Import a public name when it is first used."""
     if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals().setdefault(name, getattr(import_module(PUBLIC[name]), name))
 
 
-__all__ = ["Exercise", "Step", "Variable", "case", "check", "configure", "grade_notebook"]
+__all__ = [
+    "CourseError",
+    "Exercise",
+    "Finding",
+    "Form",
+    "GradedNotebook",
+    "GradedSubmission",
+    "LOG_FILE",
+    "Options",
+    "Step",
+    "Variable",
+    "case",
+    "check",
+    "configure",
+    "default_worker_count",
+    "grade_notebook",
+    "grade_plan",
+    "make_plan",
+    "problems_of_checks",
+    "read_graded",
+    "sandbox_refusal",
+    "try_all",
+]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.fast_start import skip_address_grammar
-from nbjudge.skeletons.commands import add_commands
+from nbjudge.skeletons.commands import add_commands as add_commands
 
 if TYPE_CHECKING:
     from nbjudge.skeletons.notebooks import Form
@@ -41,17 +41,22 @@ def nbjudge(
 
 
 def main() -> None:
-    """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    """Run the command."""
+    run(app, "nbjudge")
+
+
+def run(program: typer.Typer, name: str) -> None:
+    """Run a program; a broken course or a wrong name ends in one sentence, not in a traceback."""
     skip_address_grammar()
     # nbgrader calls alembic by its name, which is installed beside the interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
-        app()
+        program()
     except (CourseError, ModuleNotFoundError) as error:
         shown = without_grading(error) if isinstance(error, ModuleNotFoundError) else error
         if shown is None:
             raise
-        console.print(Text.assemble(("nbjudge:", "bold red"), f" {shown}"), soft_wrap=True)
+        console.print(Text.assemble((f"{name}:", "bold red"), f" {shown}"), soft_wrap=True)
         raise SystemExit(ExitStatus.PROBLEM) from None
 
 
@@ -95,7 +100,7 @@ def init() -> None:
     """Have the course in this folder graded with nbjudge: adds three lines to its nbgrader_config.py."""
     from nbjudge.course.folders import read_folders
     from nbjudge.course.gradebook import not_generated_reason
-    from nbjudge.sandbox.bubblewrap import refusal
+    from nbjudge.sandbox.bubblewrap import sandbox_refusal
     from nbjudge.skeletons.commands import add_to_configuration
 
     folders = read_folders(Path.cwd())
@@ -108,7 +113,7 @@ def init() -> None:
     assignments = folders.assignments()
     named = shlex.quote(assignments[0]) if assignments else "ASSIGNMENT"
     console.print(Text(f"Next: nbjudge grade {named}, then nbjudge report {named}."), soft_wrap=True)
-    reasons = [refusal(), not_generated_reason(folders, assignments[0]) if assignments else None]
+    reasons = [sandbox_refusal(), not_generated_reason(folders, assignments[0]) if assignments else None]
     for reason in filter(None, reasons):
         console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
 

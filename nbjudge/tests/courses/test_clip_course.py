@@ -113,7 +113,7 @@ def test_the_solution_is_graded_in_a_kernel(tmp_path, answer, later, status):
 
 def test_without_a_sandbox_the_kernel_is_left_out(tmp_path, monkeypatch):
     """The command says so, and tries the rest."""
-    monkeypatch.setattr(bubblewrap, "refusal", lambda: "There is no bubblewrap.")
+    monkeypatch.setattr(bubblewrap, "sandbox_refusal", lambda: "There is no bubblewrap.")
     ended, shown = tried(tmp_path, ANSWER, "pass")
     assert ended == 0
     assert "The solution was not run in a student's kernel: There is no bubblewrap." in shown

@@ -92,7 +92,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course's folder on a machine whose other settings lie beside it."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "settings"))
     monkeypatch.setenv("JUPYTER_NO_CONFIG", "")
-    monkeypatch.setattr(settings, "refusal", lambda: None)  # it would start bubblewrap
+    monkeypatch.setattr(settings, "sandbox_refusal", lambda: None)  # it would start bubblewrap
     (tmp_path / "settings").mkdir()
     (tmp_path / "course").mkdir()
     return tmp_path / "course"

@@ -16,9 +16,9 @@ from nbjudge.sandbox.fork_server_client import ForkServer
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """The answer is kept for a whole run of the grader; here each test has a machine of its own."""
-    bubblewrap.refusal.cache_clear()
+    bubblewrap.sandbox_refusal.cache_clear()
     yield
-    bubblewrap.refusal.cache_clear()
+    bubblewrap.sandbox_refusal.cache_clear()
 
 
 def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,20 +30,20 @@ def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.integration
 def test_on_this_machine_a_sandbox_can_be_made():
-    assert bubblewrap.refusal() is None
+    assert bubblewrap.sandbox_refusal() is None
 
 
 @pytest.mark.integration
 def test_an_interpreter_started_through_the_folder_above_can_make_one():
     above = Path(sys.executable).parent / ".." / "bin" / Path(sys.executable).name
-    code = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.refusal())"
+    code = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.sandbox_refusal())"
     run = subprocess.run([above, "-c", code], capture_output=True, text=True)
     assert run.stdout == "None\n", run.stdout + run.stderr
 
 
 def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    refusal = bubblewrap.refusal()
+    refusal = bubblewrap.sandbox_refusal()
     assert "no `bwrap` on this machine" in refusal
     assert "apt-get install bubblewrap" in refusal
     assert "dnf install bubblewrap" in refusal
@@ -70,7 +70,7 @@ def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
     does, reason, tmp_path, monkeypatch
 ):
     a_bwrap_that(does, tmp_path, monkeypatch)
-    refusal = bubblewrap.refusal()
+    refusal = bubblewrap.sandbox_refusal()
     assert f"may not start here ({reason}" in refusal
     assert "bwrap: " not in refusal and "\n" not in refusal and len(refusal) < 600
     assert "sysctl -w user.max_user_namespaces" in refusal
@@ -83,14 +83,14 @@ def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused(tmp_path, 
     off = "echo 0 > /proc/sys/user/max_user_namespaces"
     inside = f'{off}; exec {shutil.which("bwrap")} "$@"'
     a_bwrap_that(f"exec unshare --user --map-root-user sh -c '{inside}' sh \"$@\"", tmp_path, monkeypatch)
-    refusal = bubblewrap.refusal()
+    refusal = bubblewrap.sandbox_refusal()
     assert "may not start here (" in refusal
     assert "namespace" in refusal.partition("):")[0]
 
 
 def test_elsewhere_than_on_linux_it_says_so(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert bubblewrap.refusal() == "The sandbox needs Linux; this is darwin."
+    assert bubblewrap.sandbox_refusal() == "The sandbox needs Linux; this is darwin."
 
 
 def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):

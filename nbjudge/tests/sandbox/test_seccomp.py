@@ -137,11 +137,11 @@ def test_no_two_calls_have_one_number():
 def test_on_a_machine_whose_calls_are_not_known_nothing_is_graded(monkeypatch, machine, largest, named):
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(sys, "maxsize", largest)
-    bubblewrap.refusal.cache_clear()
+    bubblewrap.sandbox_refusal.cache_clear()
     try:
-        sentence = bubblewrap.refusal()
+        sentence = bubblewrap.sandbox_refusal()
     finally:
-        bubblewrap.refusal.cache_clear()
+        bubblewrap.sandbox_refusal.cache_clear()
     assert sentence == (
         f"The sandbox does not know the system calls of this machine ({named}), and cannot refuse the "
         "dangerous ones: grade on x86_64 or aarch64 with a 64-bit Python."

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from nbjudge.mathml import mathml
+from nbjudge.course import mathml
 
 project = "Attention Lab"
 html_title = "Attention Lab"

@@ -1,23 +1,68 @@
 """Exercises, their cases and their mistakes; inputs to draw; limits and steps that are not allowed."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
-from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Step, Tolerance, Variable
+from nbjudge.authoring.exercise import (
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    Group,
+    Mistake,
+    Step,
+    Tolerance,
+    Variable,
+    merge_watched_calls,
+)
+from nbjudge.parsing import parsed, parsed_expression
 from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
 
+if TYPE_CHECKING:
+    from nbjudge.judge.array_messages import first_position, size_behind
+    from nbjudge.judge.compare import same_value
+    from nbjudge.judge.describe import told_apart
+
+# Of the judge, which imports this package: for sentences of a course's own.
+_JUDGES_NAMES = {
+    "first_position": "nbjudge.judge.array_messages",
+    "size_behind": "nbjudge.judge.array_messages",
+    "told_apart": "nbjudge.judge.describe",
+    "same_value": "nbjudge.judge.compare",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the judge when it is first used."""
+    if name not in _JUDGES_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, getattr(import_module(_JUDGES_NAMES[name]), name))
+
+
 __all__ = [
-    "SUMS_OF_PRODUCTS",
     "Build",
     "Case",
     "Draw",
     "Exercise",
+    "Group",
     "Limits",
     "MadeInKernel",
+    "Mistake",
+    "SUMS_OF_PRODUCTS",
     "Step",
     "Tolerance",
     "Variable",
-    "case",
     "build",
+    "case",
+    "first_position",
     "in_any_order",
     "made_by",
+    "merge_watched_calls",
+    "parsed",
+    "parsed_expression",
+    "same_value",
+    "size_behind",
+    "told_apart",
 ]

@@ -36,7 +36,7 @@ from nbjudge.batch.worker_process import AssignmentArchive, work
 from nbjudge.batch.workers import MAX_TRIES, GradingProcess, result_of
 from nbjudge.errors import CourseError, GradingStoppedError, NoKernelError, WorkerDiedError
 from nbjudge.grading.job import GradingJob, GradingResult
-from nbjudge.sandbox.bubblewrap import refusal
+from nbjudge.sandbox.bubblewrap import sandbox_refusal
 
 POLL_SECONDS = 1  # seconds
 PATIENCE_WITH_REFUSED = 15  # seconds in which one that can grade may join, or come back
@@ -271,7 +271,7 @@ def unsuitable_reason(wanted: dict[str, str], sandbox: bool) -> str:
     for name, number in wanted.items():
         if here[name] != number:
             return f"It has {name} {here[name]}, and this class is graded with {number}: install that there."
-    return (refusal() if sandbox else None) or ""
+    return (sandbox_refusal() if sandbox else None) or ""
 
 
 def grade_notebook(request: bytes) -> tuple[str, bytes]:

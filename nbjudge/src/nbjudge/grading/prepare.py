@@ -43,7 +43,7 @@ from nbjudge.grading.job import (
 )
 from nbjudge.plain_text import cell_label, first_few
 from nbjudge.record.graded_cell import Status, read_cell_status
-from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
+from nbjudge.sandbox.bubblewrap import readable, sandbox_refusal, shown_to_students
 from nbjudge.settings import GradingSettings, execute_remarks
 
 WITHOUT_SANDBOX = (
@@ -68,7 +68,7 @@ def prepare(course: Course, settings: GradingSettings) -> list[str]:
             f"RunAndJudge.changed_arguments is {settings.changed_arguments!r} for this run, and in "
             f"nbgrader_config.py it is {course.changed_arguments!r}. Set it there: the tutor reads it, too."
         )
-    reason = refusal() if settings.sandbox else None
+    reason = sandbox_refusal() if settings.sandbox else None
     if reason is not None:
         raise SandboxError(f"{reason} {WITHOUT_SANDBOX}")
     if settings.sandbox:

@@ -111,7 +111,7 @@ NOT_FOUND = (
 
 
 @cache
-def refusal() -> str | None:
+def sandbox_refusal() -> str | None:
     """Return why this machine cannot make a sandbox and what to do, in a sentence; None if it can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)

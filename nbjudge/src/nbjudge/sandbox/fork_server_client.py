@@ -325,7 +325,7 @@ class ForkServer(ForkServerClient):
     """
 
     def __init__(self, modules: Sequence[str], exposed_modules: Sequence[str] = ()) -> None:
-        refusal = bubblewrap.refusal()
+        refusal = bubblewrap.sandbox_refusal()
         if refusal is not None:
             raise SandboxError(refusal)
         self._folder = TemporaryDirectory(prefix="nbjudge-")

@@ -16,9 +16,10 @@ from nbjudge.authoring.cases import Draw as PlainDraw
 from nbjudge.authoring.exercise import Step as PlainStep
 from nbjudge.authoring.exercise import merge_watched_calls
 from nbjudge.kernel.protocol import send_along
+from nbjudge.torch.memory import all_memory_of, memory_of, multiplications_of, without_gradients
 from nbjudge.torch.values import MOST_STEPS
 
-__all__ = ["Draw", "Step", "build"]
+__all__ = ["Draw", "Step", "all_memory_of", "build", "memory_of", "multiplications_of", "without_gradients"]
 send_along("nbjudge.torch.values")
 
 

@@ -200,12 +200,12 @@ def problems_in_a_kernel(
     """
     from nbjudge.grading.job import environment_of, grade
     from nbjudge.grading.prepare import solved_form
-    from nbjudge.sandbox.bubblewrap import refusal
+    from nbjudge.sandbox.bubblewrap import sandbox_refusal
     from nbjudge.settings import GradingSettings
     from nbjudge.submission.files import copy_plain_files
 
     settings = GradingSettings(config=read_config(assignment.course.root))
-    reason = refusal() if settings.sandbox else None
+    reason = sandbox_refusal() if settings.sandbox else None
     if reason is not None:
         console.print(SKIPPED.format(reason=reason), soft_wrap=True, markup=False)
         return

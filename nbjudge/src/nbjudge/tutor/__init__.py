@@ -25,11 +25,18 @@ if TYPE_CHECKING:
     from nbjudge.tutor.learner.live_box import STORED, LiveBox
     from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
     from nbjudge.tutor.learner.result import with_code
+    from nbjudge.tutor.material import tutor_options
 
-# The modules of the public names, from `learner`.
-PUBLIC = {"begin_notebook": ".checking", "check": ".checking", "has_tutor": ".", "with_code": ".result"}
-PUBLIC |= {"LearnerRecord": ".record", "ExerciseHistory": ".record", "LiveBox": ".live_box"}
-PUBLIC["STORED"] = ".live_box"
+# The modules of the public names.
+_MODULES = {
+    "nbjudge.tutor.learner": "has_tutor",
+    "nbjudge.tutor.learner.checking": "begin_notebook check",
+    "nbjudge.tutor.learner.live_box": "LiveBox STORED",
+    "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
+    "nbjudge.tutor.learner.result": "with_code",
+    "nbjudge.tutor.material": "tutor_options",
+}
+PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
@@ -37,17 +44,18 @@ def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "check":
-        import_module("nbjudge.tutor.learner.checking").begin_notebook()
-    return getattr(import_module(PUBLIC[name], "nbjudge.tutor.learner"), name)
+        import_module(PUBLIC[name]).begin_notebook()
+    return getattr(import_module(PUBLIC[name]), name)
 
 
 __all__ = [
-    "STORED",
     "ExerciseHistory",
     "LearnerRecord",
     "LiveBox",
+    "STORED",
     "begin_notebook",
     "check",
     "has_tutor",
+    "tutor_options",
     "with_code",
 ]
