@@ -33,6 +33,9 @@ BROWSER_PARTS += [
     for part in ("menu", "assignment-list", "course-list", "create-assignment", "formgrader")
 ]
 
+# What this JupyterLab has besides what is installed: pictures that are readable on its dark page.
+OWN_EXTENSIONS = Path(__file__).parent / "labextensions"
+
 
 def open_lab(course: Course, folder: Path, console: Console) -> None:
     """Bring the course's released lessons into `folder` and run JupyterLab there until it is stopped."""
@@ -132,6 +135,7 @@ def _options() -> list[str]:
     options = [
         "--Application.log_level=ERROR",  # what is left is the address, and what goes wrong
         "--ServerApp.answer_yes=True",  # Ctrl-C stops it without a question
+        f"--LabApp.extra_labextensions_path={OWN_EXTENSIONS}",
     ]
     if Path(FIRST_PAGE).exists():
         options.append(f"--LabApp.default_url=/lab/tree/{FIRST_PAGE}")

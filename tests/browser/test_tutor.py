@@ -75,16 +75,18 @@ def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, els
 
 
 @pytest.mark.timeout(600)
-def test_the_panel_reads_well_in_the_dark(start_lab, page):
+def test_panel_and_pictures_in_the_dark(start_lab, page):
     lab = start_lab("JupyterLab Dark")
     write_answers(lab.folder / SCALING, answers_of(SCALING))
     lesson = LessonPage(page, lab, SCALING)
-    for cell_id in ("setup", "softmax_jacobian", "check-softmax-jacobian"):
-        lesson.run_cell(cell_id)
+    lesson.run_all()
     panel = lesson.show("check-softmax-jacobian").get_by_label("softmax_jacobian").first
     expect(panel).to_contain_text("right in all")
     light = "element => Number(getComputedStyle(element).color.match(/\\d+/)[0])"
     assert panel.evaluate(light) > 180
+    for cell_id in ("sharpening", "saturation_figure"):
+        picture = lesson.show(cell_id).locator(".jp-OutputArea-output img").first
+        expect(picture).to_have_css("filter", "invert(0.91) hue-rotate(180deg)")
 
 
 @pytest.mark.timeout(600)
