@@ -25,7 +25,7 @@ class ExampleFailedError(AssertionError):
     """An example that did not come out; the message says what is right and what came instead."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the line of the example, not those of this file."""
+        """Return what IPython shows: the line of the example, not those of this file."""
         from IPython import get_ipython
 
         outside = None
@@ -163,7 +163,7 @@ def with_weights(layer: torch.nn.Module, **weights: Any) -> torch.nn.Module:
 
 
 def _differing(own: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]]) -> str:
-    """How names and shapes differ, in a few words."""
+    """Return how names and shapes differ, in a few words."""
     missing = [name for name in wanted if name not in own]
     extra = [name for name in own if name not in wanted]
     shapes = [
@@ -282,7 +282,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 def lists_alike(one: Any, other: Any) -> bool:
-    """Whether lists are as long as they were, and the lists in them."""
+    """Return whether lists are as long as they were, and the lists in them."""
     if not isinstance(one, (list, tuple)):
         return True
     return len(one) == len(other) and all(map(lists_alike, one, other))

@@ -38,7 +38,7 @@ def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
 
 
 def multiplications(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
-    """How many numbers `function(*args, **kwargs)` multiplies in products of matrices and vectors.
+    """Return how many numbers `function(*args, **kwargs)` multiplies in products of matrices and vectors.
 
     Convolutions count, too; products of single numbers, as in `a * b`, do not. It is the judge's count
     (`nbjudge.torch.memory`), which cannot be imported in the sandbox.

@@ -214,7 +214,7 @@ def _array(
 
 
 def _names(argument: str, names: Sequence[str] | None, count: int) -> list[str]:
-    """What the places of one axis are called: by their numbers where no names are given."""
+    """Return what the places of one axis are called: by their numbers where no names are given."""
     if names is not None and len(names) != count:
         raise ValueError(f"{argument} needs a name for each of the {count} places, and has {len(names)}.")
     return [str(name) for name in (range(count) if names is None else names)]

@@ -36,7 +36,7 @@ LAST_WORDS = 2000  # characters
 
 @dataclass(frozen=True)
 class Block:
-    """What some students of a class took, in seconds, from a grader's start to its end."""
+    """The seconds that some students of a class took, from a grader's start to its end."""
 
     students: int
     seconds: float

@@ -112,7 +112,7 @@ def _service() -> Iterator[int]:
 def _rehearsed(
     port: int, folder: str, exercise: Exercise, right: Any, learners: int
 ) -> list[list[AnyRequest]]:
-    """What each learner's kernel will send, one message after the other."""
+    """Return what each learner's kernel will send, one message after the other."""
     ways = [right, *exercise.accepted_alternatives]
     answers = [
         exercise.mistakes[number // WRONG_EVERY % len(exercise.mistakes)].answer

@@ -50,7 +50,7 @@ def link_environment(folder: Path) -> None:
 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What a command does that someone types in this folder."""
+    """Return what a command does that someone types in this folder."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(words, cwd=folder, env=own, capture_output=True, text=True)
 

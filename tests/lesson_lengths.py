@@ -43,7 +43,7 @@ def words(notebook: NotebookNode) -> tuple[int, int]:
 
 
 def minutes(notebook: NotebookNode) -> float:
-    """What it takes at the pace of a careful reader: prose, code, exercises and written questions."""
+    """Return what it takes at the pace of a careful reader: prose, code, exercises and written questions."""
     exercises = sum(int(found) for cell in notebook.cells for found in EFFORT.findall(cell.source))
     questions = sum(
         cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("grade", False)

@@ -147,7 +147,7 @@ def for_the_tiny_course(line: str) -> str:
 
 
 def typed_line(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What becomes of a command line in a folder."""
+    """Return what becomes of a command line in a folder."""
     words = shlex.split(line)
     if words[0] in ("nbgrader", "attention-lab") and not line.startswith(AS_THEY_ARE):
         return run_program(folder, *words)

@@ -53,7 +53,7 @@ def compare(name: str, measured: dict[str, Any]) -> None:
 
 
 def imports(statement: str) -> dict[str, Any]:
-    """How many of our modules a process imports, and which heavy packages."""
+    """Return how many of our modules a process imports, and which heavy packages."""
     program = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
     run = [sys.executable, "-c", program]
     names = json.loads(subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout)

@@ -158,7 +158,7 @@ def released_material(lesson):
 
 @cache
 def set_up(lesson):
-    """What a kernel holds after the set-up cell."""
+    """Return what a kernel holds after the set-up cell."""
     (cell,) = (cell for cell in release_of(lesson).cells if cell.id == "setup")
     return vars_after({}, cell.source)
 

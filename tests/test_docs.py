@@ -42,7 +42,7 @@ def fences(page: Path, language: str = r"\w*") -> list[str]:
 
 
 def code_spans(page: Path) -> list[str]:
-    """What is between single backticks, outside fenced blocks, on one line each."""
+    """Return what is between single backticks, outside fenced blocks, on one line each."""
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
 
@@ -94,7 +94,7 @@ def answer_cells(folder: str) -> dict[str, str]:
 
 
 def signature_of(name: str, code: str) -> str:
-    """How the function is called, or the class is made: its name, arguments and defaults."""
+    """Return how the function is called, or the class is made: its name, arguments and defaults."""
     definition = next(node for node in ast.parse(code).body if getattr(node, "name", None) == name)
     if isinstance(definition, ast.ClassDef):
         definition = next(node for node in definition.body if getattr(node, "name", None) == "__init__")

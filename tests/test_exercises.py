@@ -74,7 +74,7 @@ def shapes_of(value: Any) -> Iterator[tuple[int, ...]]:
 
 
 def sizes_of(case: Case, answer: Any) -> set[int]:
-    """What a case's axes are long, and what its module or result is to be long; 1 only repeats itself."""
+    """Return the sizes of a case's axes and of its module or result; 1 only repeats itself."""
     called = case.build if case.build is not None else case
     given = inspect.signature(answer).bind(*called.args, **called.kwargs).arguments
     arguments = [value for name, value in given.items() if name not in NO_SIZES]

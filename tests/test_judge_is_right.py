@@ -154,7 +154,7 @@ class CountedOnce:
 
 
 def _sizes(value: Any) -> Any:
-    """What a count may hang on: sizes and dtypes of tensors, and all else as it is."""
+    """Return what a count may hang on: sizes and dtypes of tensors, and all else as it is."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape), value.dtype
     if isinstance(value, dict):

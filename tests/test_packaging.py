@@ -343,7 +343,7 @@ def test_the_changelog_begins_with_the_version(package, changelog):
 
 
 def link_problems(root: Path) -> list[str]:
-    """Where the repository's public address is missing, or named although it is not set."""
+    """Return where the repository's public address is missing, or named although it is not set."""
     address = (
         tomllib.loads((root / "pyproject.toml").read_text())["project"].get("urls", {}).get("Repository")
     )

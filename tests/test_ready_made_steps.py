@@ -210,7 +210,7 @@ OWN = {
 
 
 def called(function, watch=WATCH, gradients=False):
-    """What comes of a call of `function` on a table of scores."""
+    """Return what comes of a call of `function` on a table of scores."""
     scores = torch.arange(12.0).view(3, 4) / 10
     calls = calls_for([Case((scores,))], [[torch.ones(3, 4)] if gradients else None])
     (answer,) = caller_of(function)("", calls, watch).answers

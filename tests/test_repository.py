@@ -65,7 +65,7 @@ MAY_EXIT = {
 
 
 def exits(file: Path) -> bool:
-    """Whether a file raises SystemExit or calls sys.exit or os._exit's like."""
+    """Return whether a file raises SystemExit or calls sys.exit or os._exit's like."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Raise) and node.exc is not None:
             raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc

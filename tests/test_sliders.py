@@ -417,7 +417,7 @@ def test_heads_differ_in_lightness_and_not_only_in_hue():
 
 
 def luminance(colour):
-    """How bright a colour looks, from 0 to 1: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance"""
+    """Return how bright a colour looks, from 0 to 1: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance"""
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
     return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 

@@ -33,7 +33,7 @@ class Draw(nbjudge.torch.Draw):
         return tuple(self.shuffled(sizes)[:count])
 
     def heads(self, others: int = 0) -> tuple[int, ...]:
-        """How many heads, how wide each is, and `others` more sizes (at most 4): all different.
+        """Return how many heads, how wide each is, and `others` more sizes (at most 4): all different.
 
         Neither they nor the width of all heads together are a number of the notebook.
         """

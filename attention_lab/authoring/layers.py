@@ -53,7 +53,7 @@ class MultiHeadLayer(nn.Module):
         return self.query(query), self.key(key), self.value(value)
 
     def scale(self, head_size: int) -> float:
-        """What the scores are divided by."""
+        """Return what the scores are divided by."""
         return math.sqrt(head_size)
 
     def lift(self, mask: Any) -> Any:

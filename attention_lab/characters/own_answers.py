@@ -26,7 +26,7 @@ import torch.nn.functional as F
 
 
 class MissingAnswerError(CourseError):
-    """What the model is made of is not there; a notebook shows the sentence alone."""
+    """Something that the model is made of is missing; a notebook shows the sentence alone."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

@@ -186,7 +186,7 @@ def write(
     temperature: float = 0.7,
     seed: int = 0,
 ) -> str:
-    """What the model writes behind `start`, by the learner's own `generate` and caches.
+    """Return what the model writes behind `start`, by the learner's own `generate` and caches.
 
     `generate` takes the largest logit. With noise of Gumbel's kind added to all of them, the largest one is
     drawn as from the softmax: chance without another line in the loop. (Gumbel 1954; Maddison et al. 2014.)

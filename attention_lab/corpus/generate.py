@@ -55,7 +55,7 @@ def split_of(reports: Iterable[Report]) -> Split:
 
 
 def is_held_out(one: int, other: int) -> bool:
-    """Whether two actors, by their places in their topics' lists, meet in the held-out pairs only."""
+    """Return whether two actors, by their places in their topics' lists, meet in the held-out pairs only."""
     return (one + other) % HELD_OUT_SHARE == 0
 
 

@@ -73,7 +73,7 @@ def _with_capital(sentence: str) -> str:
 
 @dataclass(frozen=True)
 class Topic:
-    """What reports of one topic are made of: templates for `Writer`, and its word lists."""
+    """The material of reports on one topic: templates for `Writer`, and word lists."""
 
     actors: list[str]  # who may act; {actor} is one of them
     openings: list[str]
@@ -83,7 +83,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class SharedPhrases:
-    """What every topic uses."""
+    """The phrases that every topic uses."""
 
     openings: list[str]  # only {actor} tells the topic
     follow_ups: list[str]  # {actor} is the one of the opening

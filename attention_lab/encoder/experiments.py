@@ -72,7 +72,7 @@ def states(text: str, encoder: Encoder, blocks: Sequence[Block]) -> tuple[list[s
 
 
 def bank_by_block(encoder: Encoder, blocks: Sequence[Block]) -> dict[str, torch.Tensor]:
-    """How alike the vectors of the token *bank* are, within a meaning and across: cosines by block.
+    """Return how alike the vectors of the token *bank* are, within a meaning and across: cosines by block.
 
     Ten sentences about rivers and ten about money; `[0]` is before the first block. The small encoder does
     not know the word: for it, the stored measurement of all-MiniLM-L6-v2 is returned.

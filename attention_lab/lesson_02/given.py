@@ -23,7 +23,7 @@ def attention_with(divisor):
 
 
 def entropy(weights):
-    """How spread out the weights (..., T) are: 0 if one key has all, ln T if all T keys share equally."""
+    """Return the entropy of weights (..., T): 0 if one key has all, ln T if all T keys share equally."""
     return -torch.xlogy(weights, weights).sum(dim=-1)
 
 

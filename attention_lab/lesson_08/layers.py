@@ -66,7 +66,7 @@ class NaiveMultiHeadAttention(nn.Module):
         return self.output(joined), weights.mean(dim=0)
 
     def pieces(self):
-        """Where to find each weight of the efficient layer in this one: name -> its parts, in order."""
+        """Name parts of this layer that make each weight of the efficient one: name -> parts, in order."""
         found = {f"output.{kind}": [tensor] for kind, tensor in self.output.named_parameters()}
         for head in self.heads:
             for name, tensor in head.named_parameters():

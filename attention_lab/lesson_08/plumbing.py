@@ -74,7 +74,7 @@ def evaluate(model, batches):
 
 
 def hits(model, batches):
-    """Which texts the model classifies correctly: (N,) bool, in the order of the batches."""
+    """Return which texts the model classifies correctly: (N,) bool, in the order of the batches."""
     logits, labels = logits_of(model, batches)
     return logits.argmax(dim=-1) == labels
 

@@ -87,7 +87,7 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
 
 
 def stale(lesson: Assignment) -> list[str]:
-    """What does not agree with the source, each in one sentence."""
+    """Return what does not agree with the source, each in one sentence."""
     problems = []
     if _source_text(lesson) != lesson.source_path.read_text():
         problems.append(f"{lesson.source_path} is not in canonical form.")
@@ -115,7 +115,7 @@ def solution_is_stale(lesson: Assignment) -> bool:
 
 
 def is_registered(lesson: Assignment) -> bool:
-    """Whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
+    """Return whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
     url = gradebook_url(lesson.course.root)
@@ -179,7 +179,7 @@ def parts_of(notebook: NotebookNode) -> list[tuple[str, ...]]:
 
 
 def _differs(lesson: Assignment, path: Path, wanted: NotebookNode) -> bool:
-    """Whether the notebook at `path`, or a file given beside it, is not what the source makes."""
+    """Return whether the notebook at `path`, or a file given beside it, is not what the source makes."""
     if not path.exists() or parts_of(read_notebook(path)) != parts_of(wanted):
         return True
     return _given_files(lesson.source_path.parent) != _given_files(path.parent)

@@ -19,7 +19,7 @@ NEW, KEPT, NOTHING = "new", "kept", ""
 
 
 def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
-    """How many keys a step (from 1) takes from the cache, and how many it computes."""
+    """Return how many keys a step (from 1) takes from the cache, and how many it computes."""
     seen = prompt + step - 1  # the step's own result is not among its keys
     cached_keys = seen - 1 if cached and step > 1 else 0
     return cached_keys, seen - cached_keys

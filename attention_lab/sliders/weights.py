@@ -21,7 +21,7 @@ _KEYS = 6  # how many keys the width slider draws
 
 
 def entropy(weights: torch.Tensor) -> float:
-    """How widely the weights `(T_k,)` spread, in nats: 0 for a single key, log(T_k) when uniform."""
+    """Return how widely the weights `(T_k,)` spread, in nats: 0 for a single key, log(T_k) when uniform."""
     return float(torch.special.entr(weights.detach().double()).sum()) + 0.0  # never -0
 
 
@@ -111,7 +111,7 @@ def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
 
 
 def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
-    """Which keys one query of the mask `(T_q, T_k)` may attend to."""
+    """Return which keys one query of the mask `(T_q, T_k)` may attend to."""
     rows, columns = mask.shape
     twice = {token for token in tokens if list(tokens).count(token) > 1}
     names = [f"'{token}'" + (f" at {place}" if token in twice else "") for place, token in enumerate(tokens)]

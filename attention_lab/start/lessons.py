@@ -136,7 +136,7 @@ def write_record(folder: Path, record: Mapping[str, ReleaseRecord]) -> None:
 
 @dataclass(frozen=True)
 class LessonUpdate:
-    """What an update changed in a learner's copy of a lesson."""
+    """The changes that an update made to a learner's copy of a lesson."""
 
     files: list[str]  # the files that were replaced
     new_cells: int  # of its notebook: those that the earlier release did not have

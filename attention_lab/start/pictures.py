@@ -46,7 +46,7 @@ def batch_picture(
 
 
 def _is_summed(place: tuple[int, int, int], along: int | None) -> bool:
-    """Whether a place differs from the first one along that axis only."""
+    """Return whether a place differs from the first one along that axis only."""
     return along is not None and all(index == 0 for axis, index in enumerate(place) if axis != along % 3)
 
 

@@ -71,7 +71,7 @@ def _read(path: Path) -> SavedLesson:
 
 
 class Status(StrEnum):
-    """What the tutor has found in an exercise."""
+    """The tutor's last result of an exercise."""
 
     RIGHT = "right"
     CHANGED = "changed since"

@@ -115,7 +115,7 @@ def _row(lesson: LessonProgress) -> str:
 
 
 def _bar(right: int, count: int) -> str:
-    """How many of how many, in words and as a bar."""
+    """Return how many of how many, in words and as a bar."""
     share = f"width: {100 * right / max(1, count):.0f}%; height: 100%; background: {BAR}"
     frame = f"width: 7em; height: 0.7em; border: 1px solid {BAR}"
     words = f'<div style="white-space: nowrap">{right} of {count}</div>'

@@ -49,7 +49,7 @@ def check_set_up() -> widgets.VBox:
 
 
 def set_up_findings(folder: Path) -> list[Finding]:
-    """What the packages, torch and the work folder are like."""
+    """Return what the packages, torch and the work folder are like."""
     return [finding for look in (_packages, _torch, _folder) for finding in look(folder)]
 
 
@@ -71,7 +71,7 @@ def _packages(folder: Path) -> Iterator[Finding]:
 
 
 def _is_for_all(requirement: Requirement) -> bool:
-    """Whether it is asked for on this machine, and by no optional group."""
+    """Return whether it is asked for on this machine, and by no optional group."""
     return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
 
 

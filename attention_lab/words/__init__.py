@@ -52,12 +52,12 @@ def table() -> Table:
 
 
 def meaning_vectors(words: Sequence[str]) -> torch.Tensor:
-    """What each word is, (words, 12). Raises ValueError for words that are not in the table."""
+    """Return what each word is, (words, 12). Raises ValueError for words that are not in the table."""
     return table().meaning[table().rows(words)]
 
 
 def context_vectors(words: Sequence[str]) -> torch.Tensor:
-    """What each word is beside, (words, 12). Raises ValueError for words that are not in the table."""
+    """Return what each word is beside, (words, 12). Raises ValueError for words that are not in the table."""
     return table().context[table().rows(words)]
 
 

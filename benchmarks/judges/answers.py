@@ -50,7 +50,7 @@ class Answer:
 
     @property
     def is_right(self) -> bool:
-        """Whether a judge should accept it."""
+        """Return whether a judge should accept it."""
         return self.kind in RIGHT_KINDS
 
 
@@ -158,7 +158,7 @@ def _with_earlier(references: dict[str, str], name: str) -> str:
 
 
 def signature(code: str, name: str) -> str:
-    """How an answer is called: a function's parameters, or those of a class's constructor and `forward`."""
+    """Return an answer's parameters: a function's, or those of a class's constructor and `forward`."""
     found = definition(code, name)
     if isinstance(found, ast.FunctionDef):
         return f"{name}({ast.unparse(found.args)})"

@@ -18,7 +18,7 @@ class JudgeError(Exception):
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a judge thinks of one answer: whether it is accepted, and the message that a student reads."""
+    """A judge's opinion of one answer: whether it is accepted, and the message that a student reads."""
 
     accepted: bool
     message: str = ""
@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def is_right(self) -> bool:
-        """Whether a right answer was accepted or a wrong one refused."""
+        """Return whether a right answer was accepted or a wrong one refused."""
         return self.opinion is not None and self.opinion.accepted == self.answer.is_right
 
 

@@ -95,7 +95,7 @@ def summary(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def line(judged: Judged, opinion: Opinion) -> dict[str, Any]:
-    """What a judge thinks of one answer, as a line of the file of opinions."""
+    """Return what a judge thinks of one answer, as a line of the file of opinions."""
     return {
         "judge": judged.judge,
         "answer": judged.answer.id,

@@ -10,7 +10,7 @@ def scores_of(query, key, scale=None):
 
 
 def ahead(first_query, queries, first_key, keys):
-    """How many places a key of the block is behind the query, in the text: (queries, keys)."""
+    """Return how many places a key of the block is behind the query, in the text: (queries, keys)."""
     return first_key + torch.arange(keys) - first_query - torch.arange(queries)[:, None]
 
 
@@ -19,7 +19,7 @@ def hidden(*block):
 
 
 def last_seen(first_query, queries):
-    """How many keys a block of queries sees at most."""
+    """Return how many keys a block of queries sees at most."""
     return first_query + queries
 
 

@@ -35,7 +35,7 @@ def sizes(draw):
 
 
 def within(name, length, block_size, arguments, told):
-    """What is said of an answer's memory, and what it holds too much of (None: all is well).
+    """Return what is said of an answer's memory, and what it holds too much of (None: all is well).
 
     "largest" is a tensor as large as a whole matrix or larger, "count" the block of someone who takes
     `block_size` for the number of blocks, "most" many small tensors. told: what `memory_of` or

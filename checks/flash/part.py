@@ -80,7 +80,7 @@ def large(draw):
 
 
 def as_logarithm(answer):
-    """What does not depend on the shift of a part's scores: output, and maximum + log(total)."""
+    """Return what does not depend on the shift of a part's scores: output, and maximum + log(total)."""
 
     def called(query, key, value, mask=None):
         output, maximum, total = answer(query, key, value, mask)

@@ -15,7 +15,7 @@ STATES = 997  # a prime number, so that every earlier token keeps its say
 
 
 class Cache:
-    """What a step returns beside its logits: it can be handed on, and nothing else."""
+    """The cache that a step returns beside its logits: it can be handed on, and nothing else."""
 
     def __init__(self, state, length):
         self._state, self._length = state, length

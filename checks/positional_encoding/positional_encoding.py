@@ -53,7 +53,7 @@ def _check_buffer(cases, values):
 
 
 def _others_vanish(first, second):
-    """Whether two results of the same call have their zeros in different places."""
+    """Return whether two results of the same call have their zeros in different places."""
     tensors = isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
     return tensors and first.shape == second.shape and bool(((first == 0) != (second == 0)).any())
 

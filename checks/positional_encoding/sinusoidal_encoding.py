@@ -46,7 +46,7 @@ def short_and_long(draw):
 
 
 def differs(table, expected, tolerance=TOLERANCE_WHERE_LONG):
-    """Whether a table of the right shape holds other numbers; NaN is another number."""
+    """Return whether a table of the right shape holds other numbers; NaN is another number."""
     return not torch.allclose(table.double(), expected.double(), rtol=0.0, atol=tolerance)
 
 

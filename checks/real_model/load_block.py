@@ -90,7 +90,7 @@ def unknown_entries(draw):
 
 
 def telling(answer):
-    """What happens where an entry is missing: which error, and whether it names one that is."""
+    """Return what happens where an entry is missing: which error, and whether it names one that is."""
 
     def told(weights, layer, missing):
         try:

@@ -26,7 +26,7 @@ VARIANCE_OF = {
 
 
 def not_floats(values):
-    """What is wrong with the kind of the values, if anything."""
+    """Return what is wrong with the kind of the values, if anything."""
     if any(isinstance(value, torch.Tensor) for value in values):
         return "returns_a_tensor"
     odd = next((value for value in values if not isinstance(value, float) or not math.isfinite(value)), 0.0)
@@ -34,7 +34,7 @@ def not_floats(values):
 
 
 def near(values, targets, within):
-    """Whether every value is within a fraction of its target."""
+    """Return whether every value is within a fraction of its target."""
     return all(abs(value / target - 1) < within for value, target in zip(values, targets, strict=True))
 
 

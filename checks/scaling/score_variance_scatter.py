@@ -20,7 +20,7 @@ NARROW = 2  # their width: single products, which stray twice as far as normal n
 
 
 def made_up(all_pairs, values, seed) -> str | None:
-    """What shows that `values`, one for each (d_k, samples) asked, were not measured, if anything."""
+    """Return what shows that `values`, one for each (d_k, samples) asked, were not measured, if anything."""
     kinds = [(samples < FEW, d_k < NARROW) for d_k, samples in all_pairs]
     for kind in dict.fromkeys(kinds):
         chosen = [index for index, each in enumerate(kinds) if each == kind]
@@ -81,11 +81,11 @@ def _spread_evenly(places) -> bool:
 
 
 def furthest(places) -> float:
-    """How far from evenly spread they are: the largest distance between shares (Kolmogorov's)."""
+    """Return how far from evenly spread they are: the largest distance between shares (Kolmogorov's)."""
     steps, ordered = np.arange(len(places) + 1) / len(places), np.sort(places)
     return float(max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
 
 
 def allowed(count: int) -> float:
-    """How far honest places are at most, but for once in MILLIONS (Massart's inequality)."""
+    """Return how far honest places are at most, but for once in MILLIONS (Massart's inequality)."""
     return math.sqrt(math.log(2 * MILLIONS) / (2 * count))

@@ -42,7 +42,7 @@ def agrees(
     given=(1, 2, 3),
     thorough=False,
 ):
-    """Whether all answers are those of the formula. Raises whatever `attention` raises.
+    """Return whether all answers are those of the formula. Raises whatever `attention` raises.
 
     `given` says with how many of query, key and value it is called, `empty` whether there are queries
     with nothing to attend to, `same` how results are compared, and `thorough` whether everything is tried
@@ -81,7 +81,7 @@ def caught(check):
 
 
 def formula(query, key=None, value=None, mask=None):
-    """What is right: (output, weights)."""
+    """Return what is right: (output, weights)."""
     key, value = defaults(query, key, value)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:

@@ -170,7 +170,7 @@ def only_what_is_seen(attention):
 
 @is_correct.accepted_alternative
 def by_properties(attention):
-    """What has to be so, without a second implementation of all of it."""
+    """Return what has to be so, without a second implementation of all of it."""
     try:
         return all(_has_the_properties(attention, dtype) for dtype in FLOATS)
     except Exception:

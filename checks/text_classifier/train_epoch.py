@@ -75,7 +75,7 @@ def _weights(draw):
 
 
 def _batch(draw, size, length, padded=True):
-    """What `collate` returns; the last text fills the row, and the one before it does not."""
+    """Return what `collate` returns; the last text fills the row, and the one before it does not."""
     lengths = draw.integers(1, length - 1, size) if padded else torch.full((size,), length)
     lengths[-1] = length
     mask = torch.arange(length) < lengths[:, None]

@@ -61,7 +61,7 @@ class Machine:
         return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
 
     def typed(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """What becomes of a command that someone types at home."""
+        """Return what becomes of a command that someone types at home."""
         number, home = str(self.numbers[name]), f"/home/{name}"
         become = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -69,7 +69,7 @@ class Machine:
         return subprocess.run(self.command(*become, *there, *words), capture_output=True, text=True, cwd="/")
 
     def running(self, *names: str) -> list[psutil.Process]:
-        """What runs under these accounts; a process that has ended and waits for its parent does not."""
+        """List what runs under these accounts; a process that has ended and waits for its parent does not."""
         numbers = {self.numbers[name] for name in names}
         processes = psutil.process_iter(["name", "uids", "status"])
         running = [each for each in processes if each.info["uids"] and each.info["uids"].real in numbers]

@@ -220,7 +220,7 @@ def read_work(
     answers: Collection[str] = tuple(FULL),
     contents: Mapping[str, Collection[str]] | None = None,
 ) -> Submission:
-    """What the grader reads of the folder of a submission."""
+    """Return what the grader reads of the folder of a submission."""
     released = {name: cell_of(release(), name) for name in answers}
     return read_submission(read_handed_in(Folder(folder), ["tiny.ipynb"]), "tiny.ipynb", released, contents)
 
@@ -260,7 +260,7 @@ def hand_in(root: Path, student: str, work: NotebookNode | bytes | None, name: s
 
 
 class GradedClass:
-    """What nbgrader's command left of a class: its gradebook, its autograded notebooks."""
+    """The results of nbgrader's command on a class: its gradebook, its autograded notebooks."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -275,7 +275,7 @@ class GradedClass:
             return {grade.name.removeprefix("test_"): grade.auto_score for grade in grades}
 
     def verdict(self, student: str, exercise: str) -> dict[str, Any]:
-        """What the judge recorded in the graded cell."""
+        """Return what the judge recorded in the graded cell."""
         (cell,) = [
             cell
             for cell in self.notebook(student).cells

@@ -111,7 +111,7 @@ class Hub(TutorClient):
         return lines.replace("http://127.0.0.1:8000", self.site)
 
     def command(self, *words: str) -> list[str]:
-        """How a program is started where the hub is."""
+        """Return how a program is started where the hub is."""
         return list(words)
 
     def start(self) -> None:
@@ -213,7 +213,7 @@ class HubWithAccounts(Hub):
         return str(self._post(f"/hub/api/users/{quote(name)}/tokens", {})["token"])
 
     def status_of(self, path: str, token: str) -> int:
-        """What a program is answered that asks with someone's token."""
+        """Return what a program is answered that asks with someone's token."""
         request = Request(f"{self.site}{path}", headers={"Authorization": f"token {token}"})
         try:
             with urlopen(request, timeout=60) as response:

@@ -19,7 +19,7 @@ expect.set_options(timeout=60_000)
 
 
 def answers_of(notebook: str) -> dict[str, str]:
-    """What a good student writes: the answer cells of the solution notebook, code and prose."""
+    """Return what a good student writes: the answer cells of the solution notebook, code and prose."""
     cells = nbformat.read(ROOT / "solutions" / notebook, as_version=4).cells
     answers = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
     return {cell.id: re.sub(r" *### (BEGIN|END) SOLUTION\n?", "", cell.source) for cell in answers}

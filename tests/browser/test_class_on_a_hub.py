@@ -45,7 +45,7 @@ def hub(tmp_path_factory, course):
 
 
 def scripted(number, exercise):
-    """What a learner tries one after the other: some are right at once, some fix it, some never do."""
+    """Return what a learner tries one after the other: some are right at once, some fix it, some never do."""
     right = open_course(ROOT).assignments["dot_product"].reference_answer(exercise.name)
     first, second = exercise.mistakes[number % 3], exercise.mistakes[(number + 1) % 3]
     return {

@@ -99,7 +99,7 @@ class Traps:
 
     @property
     def sprung(self) -> bool:
-        """Whether a script of the student's has run."""
+        """Return whether a script of the student's has run."""
         return self.page.evaluate("window.sprung === true")
 
     def seen(self, selector: str, question: str) -> list[str]:

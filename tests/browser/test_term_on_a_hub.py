@@ -182,7 +182,7 @@ def nbgrader(hub, name, command):
 
 
 def inbound(hub, name):
-    """What someone has handed in, by its time."""
+    """Return what someone has handed in, by its time."""
     return sorted((hub.exchange / "inbound").glob(f"{name}+*"))
 
 

@@ -56,7 +56,7 @@ class Raw:
 
 
 def is_answered(service, name):
-    """Whether a check of this learner's is begun."""
+    """Return whether a check of this learner's is begun."""
     status, reply = service.post(name, "check", {"exercise": "attention_scores", "folder": DOT})
     return status == 200 and isinstance(reply, CallRequest)
 

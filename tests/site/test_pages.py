@@ -301,7 +301,7 @@ CHECKS, OF_LESSONS, SETTINGS = (f"reference/{name}.html" for name in ("checks", 
 
 
 def entry(page, name: str) -> str:
-    """What is under a name, without its signature; empty where there is nothing."""
+    """Return what is under a name, without its signature; empty where there is nothing."""
     term = page.find(id=name)
     assert term is not None, f"{name} is not on the page"
     return " ".join(term.find_next_sibling("dd").text.split())

@@ -25,7 +25,7 @@ FIRST_DATE = "315532800"  # the first second of 1980, before which no zip can go
 
 
 def lesson_files(course: Course) -> list[str]:
-    """What students get of the lessons (`02_scaling/scaling.ipynb`): notebooks, and what is beside them."""
+    """List lessons' files for students: notebooks (`02_scaling/scaling.ipynb`), and files beside them."""
     folders = {course.folders.source / lesson.folder for lesson in course.assignments.values()}
     return sorted(name for folder in folders for name in _files(folder, course.folders.source))
 

@@ -44,7 +44,7 @@ CLEAR = f"clear the notebook's outputs, {REBUILD}"
 
 @dataclass(frozen=True)
 class BundleContents:
-    """What a course hands out, and what it keeps to itself."""
+    """The parts of a course that are handed out, and those that are not."""
 
     lessons: Mapping[str, bytes]  # the files of the lessons, notebooks as their sources have them
     modules: Mapping[str, bytes]  # the files of the helper package, with a tutor's
@@ -76,7 +76,7 @@ class BundleContents:
 
 
 def leaks(path: Path, course: Course, tutor: bool = False) -> list[str]:
-    """What is wrong with a zip for students, and what to do; nothing where it may be handed out.
+    """Return what is wrong with a zip for students, and what to do; nothing where it may be handed out.
 
     `tutor` says that it brings one: then checks and solutions are allowed where the tutor reads them.
     """
@@ -113,7 +113,7 @@ def _in_zip(archive: zipfile.ZipFile, expected: BundleContents) -> Iterator[str]
 
 
 def _in_wheel(wheel: str, content: bytes, expected: BundleContents) -> Iterator[str]:
-    """What is wrong inside a wheel."""
+    """Yield what is wrong inside a wheel."""
     if wheel.startswith("nbjudge-"):
         modules, lessons = expected.grader, frozenset[str]()
     else:
@@ -144,7 +144,7 @@ def _missing(wanted: set[str], there: set[str], where: str) -> Iterator[str]:
 
 
 def _in_lesson(shown: str, lesson: str, content: bytes, expected: BundleContents) -> Iterator[str]:
-    """What is wrong with a file of a lesson, shown as `shown`."""
+    """Yield what is wrong with a file of a lesson, shown as `shown`."""
     if lesson not in expected.notebooks:
         if content != expected.lessons[lesson]:
             yield f"{shown} is not the file in source/: {REBUILD}."
@@ -232,7 +232,7 @@ class PrivateRegions:
 
 
 def private_lines(course: Course) -> dict[str, str]:
-    """What must be nowhere in the zip: line (spaces aside), and what it is part of, with its file."""
+    """Return what must be nowhere in the zip: line (spaces aside), and what it is part of, with its file."""
     regions = PrivateRegions.of(read_config(course.root))
     private: dict[str, str] = {}
     public: set[str] = set()

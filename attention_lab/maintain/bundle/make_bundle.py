@@ -54,7 +54,7 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
 
 
 def _members(course: Course) -> dict[str, bytes]:
-    """What goes into the zip as it is, by name there."""
+    """Return what goes into the zip as it is, by name there."""
     release = course.folders.release
     lessons = {f"{LESSONS}/{name}": _released(release / name) for name in lesson_files(course)}
     return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}

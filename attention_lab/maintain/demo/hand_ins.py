@@ -28,7 +28,7 @@ Form = Literal["notebook", "misnamed", "cut off"]
 
 @dataclass(frozen=True)
 class ExpectedOutcome:
-    """What should become of one exercise: all points, none, or fewer with this mistake named first."""
+    """The verdict that one exercise deserves: all points, none, or fewer with this mistake named first."""
 
     outcome: Literal["full", "none", "mistake"]
     mistake: str = ""

@@ -98,7 +98,7 @@ def _uses(release: NotebookNode, name: str) -> int:
 
 
 def _given_names(release: NotebookNode) -> frozenset[str]:
-    """What the set-up cell imports."""
+    """Return what the set-up cell imports."""
     return frozenset(
         alias.asname or alias.name.partition(".")[0]
         for cell in release.cells

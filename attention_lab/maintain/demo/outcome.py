@@ -32,7 +32,7 @@ class Judged:
     mistake: str | None = None
 
     def is_as(self, expected: ExpectedOutcome) -> bool:
-        """Whether the verdict is the one that this answer deserves."""
+        """Return whether the verdict is the one that this answer deserves."""
         if expected.outcome == "full":
             return self.points == self.max_points
         if expected.outcome == "none":
@@ -62,7 +62,7 @@ class Outcome:
 
     @property
     def as_expected(self) -> int:
-        """How many verdicts are."""
+        """Return how many verdicts are."""
         return sum(
             name in self.judged and self.judged[name].is_as(expected)
             for name, expected in self.hand_in.expected.items()
@@ -113,7 +113,7 @@ def gradebook_points(lesson: Assignment, student: str) -> dict[str, float | None
 def print_closing(
     console: Console, lesson: Assignment, outcomes: Sequence[Outcome], seconds: float, processes: int
 ) -> None:
-    """What a reader wants to know after the table, its summary last."""
+    """Print the lines below the table, its summary last."""
     for outcome in outcomes:
         for problem in (*outcome.problems, *outcome.surprises):
             console.print(Text(f"✗ {outcome.student} ({outcome.hand_in.kind}): {problem}", style="bold red"))
@@ -179,7 +179,7 @@ def timing(outcomes: Sequence[Outcome], seconds: float, processes: int) -> Text:
 
 
 def feedback_line(lesson: Assignment, outcomes: Sequence[Outcome]) -> Text:
-    """Where to look next: the page of someone who made a mistake, if anyone did, and nbgrader's log."""
+    """Name the page of someone who made a mistake, if anyone did, and nbgrader's log."""
     shown = max(outcomes, key=lambda outcome: (outcome.hand_in.kind == "one mistake", bool(outcome.judged)))
     root, folders = lesson.course.root, lesson.course.folders
     page = folders.feedback(shown.student, lesson.folder) / f"{lesson.name}.html"

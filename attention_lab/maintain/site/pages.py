@@ -116,7 +116,7 @@ def page_of(lesson: Assignment) -> Page:
 
 
 def _tags(cells: list[NotebookNode], place: int) -> list[str]:
-    """What the cell is, as classes of its HTML; and whether its output is folded."""
+    """Return what the cell is, as classes of its HTML; and whether its output is folded."""
     cell, before = cells[place], cells[place - 1] if place else None
     marks = cell.metadata.get("nbgrader", {})
     tags = ["answer"] if marks.get("solution") else ["test"] if marks.get("grade") else []
@@ -176,7 +176,7 @@ class _SolvedOutputs:
         ]
 
     def outputs(self, cell: NotebookNode) -> list[NotebookNode]:
-        """What a given cell shows: as stored, but for widgets, which are nothing without a kernel."""
+        """Return what a given cell shows: as stored, but for widgets, which are nothing without a kernel."""
         if TUTOR_CALL.search(cell.source):
             return self._panel()
         stored: list[NotebookNode] = copy.deepcopy(self.solution[cell.id].outputs)
@@ -240,7 +240,7 @@ def r_cells(lesson: Assignment) -> dict[str, str]:
 
 
 def tabs_of(cell: NotebookNode, code: str) -> NotebookNode:
-    """What is behind a cell to make tabs of it; R's version of an answer is folded."""
+    """Return what is behind a cell to make tabs of it; R's version of an answer is folded."""
     block = f"```r\n{code}\n```"
     is_answer = bool(cell.metadata.get("nbgrader", {}).get("solution"))
     return new_markdown_cell(TABS.format(in_r=ANSWER.format(code=block) if is_answer else block))

@@ -24,7 +24,7 @@ def fresh_samples(draw):
 
 @deviation.group("values far from zero", points=1)
 def far_from_zero(draw):
-    """Where squares are subtracted from each other, nothing is left of such a sample."""
+    """Yield where squares are subtracted from each other, nothing is left of such a sample."""
     (size,) = draw.sizes(1)
     yield case(draw.normal(size) + 1e8)
     yield case(np.full(size, 5.0))

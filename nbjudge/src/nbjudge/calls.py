@@ -60,7 +60,7 @@ class Answer:
     switched: tuple[str, ...] = ()  # calls by which a cell has changed what a library does by default
 
     def raised(self, error: type[BaseException]) -> bool:
-        """Whether the call raised an exception of this class; only the name of its class is known here."""
+        """Return whether the call raised an exception of this class, by the class's name."""
         return self.status == "raised" and self.error == error.__name__
 
     def without_allowed_changes(self, reference: Answer) -> Answer:

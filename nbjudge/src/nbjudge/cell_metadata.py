@@ -21,7 +21,7 @@ _REMARKS = "remarks"
 
 
 class Origin(StrEnum):
-    """Who a cell of a merged or graded notebook comes from."""
+    """The author of a cell in a merged or graded notebook."""
 
     COURSE = "course"  # the source notebook; an answer cell keeps this origin
     STUDENT = "student"  # a cell that the student added
@@ -29,12 +29,12 @@ class Origin(StrEnum):
 
 
 def own_metadata(holder: Any) -> Mapping[str, Any]:
-    """What this package wrote into the metadata of a cell or a notebook."""
+    """Return what this package wrote into the metadata of a cell or a notebook."""
     return _mapping(_metadata(holder).get(KEY))
 
 
 def nbgrader_metadata(holder: Any) -> Mapping[str, Any]:
-    """What nbgrader wrote there."""
+    """Return what nbgrader wrote there."""
     return _mapping(_metadata(holder).get("nbgrader"))
 
 
@@ -69,7 +69,7 @@ def mark_left_out(cell: NotebookNode) -> None:
 
 
 def is_left_out(cell: Mapping[str, Any]) -> bool:
-    """Whether the cell, such as a training run, is excluded from grading because no answer needs it."""
+    """Return whether a cell, such as a training run, is left out of grading: no answer needs it."""
     return bool(own_metadata(cell).get(_LEFT_OUT))
 
 
@@ -79,7 +79,7 @@ def mark_released(cell: NotebookNode, released: str) -> None:
 
 
 def is_released_text(cell: Mapping[str, Any], text: str) -> bool:
-    """Whether the cell was released to students with exactly this text."""
+    """Return whether the cell was released to students with exactly this text."""
     return own_metadata(cell).get(_RELEASED) == _digest(text)
 
 
@@ -94,7 +94,7 @@ def mark_origin(cell: NotebookNode, origin: Origin) -> None:
 
 
 def origin_of(cell: Mapping[str, Any]) -> Origin:
-    """Who a cell of a merged or graded notebook comes from: the course, if nothing is recorded."""
+    """Return who a cell of a merged or graded notebook comes from: the course, if nothing is recorded."""
     recorded = own_metadata(cell).get(_ORIGIN)
     return next((origin for origin in Origin if origin == recorded), Origin.COURSE)
 
@@ -105,17 +105,17 @@ def record_remarks(notebook: NotebookNode, remarks: Sequence[str]) -> None:
 
 
 def recorded_remarks(notebook: Mapping[str, Any]) -> list[str]:
-    """What was unusual about the student's cells, in sentences."""
+    """Return what was unusual about the student's cells, in sentences."""
     return list(own_metadata(notebook).get(_REMARKS, ()))
 
 
 def is_added(cell: Mapping[str, Any]) -> bool:
-    """Whether a student added this cell to the assignment's."""
+    """Return whether a student added this cell to the assignment's."""
     return origin_of(cell) is Origin.STUDENT
 
 
 def is_written_by_student(cell: Mapping[str, Any]) -> bool:
-    """Whether the content of this cell is a student's: an answer, or a cell that the student added."""
+    """Return whether the content of this cell is a student's: an answer, or a cell that the student added."""
     return is_added(cell) or bool(nbgrader_metadata(cell).get("solution"))
 
 

@@ -23,7 +23,7 @@ class Verbatim(str):
 
 
 class CsvFormat(CsvSettings):
-    """How a CSV file separates fields and writes numbers: `CsvFormat(config=...)` as a course sets it.
+    """The separators and numbers of a CSV file: `CsvFormat(config=...)` as a course sets it.
 
     A spreadsheet in a country with a decimal comma (most of Europe and South America) expects semicolons, and
     reads 22.5 as a date.
@@ -80,7 +80,7 @@ PLATFORM.byte_order_mark = False
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet may take a field that begins like this for a formula."""
+    """Return whether a spreadsheet may take a field that begins like this for a formula."""
     return bool(_FORMULA.match(text))
 
 

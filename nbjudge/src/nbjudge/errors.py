@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """How a command ended, for the shell."""
+    """The exit status of a command."""
 
     SUCCESS = 0
     PROBLEM = 1  #: an error, a submission without a grade, or a check that needs fixing
@@ -79,7 +79,7 @@ class ExportError(NbgraderCommandError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is no memory: Python's own, torch's, or that of a new thread."""
+    """Return whether an error says that memory is short: Python's own, torch's, or a new thread's."""
     if isinstance(error, MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(

@@ -69,7 +69,7 @@ class FrameBuffer:
 
     @property
     def missing(self) -> int:
-        """How many bytes the current part of the frame still needs: its length, or its content."""
+        """Return how many bytes the current part of the frame still needs: its length, or its content."""
         length = self._length()
         return _LENGTH.size + (length or 0) - len(self._arrived)
 

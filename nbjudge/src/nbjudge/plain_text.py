@@ -44,7 +44,7 @@ def first_few(parts: Sequence[str], between: str = ", ") -> str:
 
 
 def cell_label(position: int, source: str) -> str:
-    """What an author finds a cell by, whom Jupyter shows no ids: its position, from 1, and its first line."""
+    """Name a cell by its position, from 1, and its first line, because Jupyter shows authors no ids."""
     return f"cell {position} (“{plain_line(source.strip().partition(chr(10))[0], LONGEST_NAME)}”)"
 
 

@@ -93,7 +93,7 @@ builtins.exec = forged_exec
 
 
 class Attack:
-    """What is handed in and what must come of it: a row of `ATTACKS` in a file of `cases`, or a class there.
+    """An attack and its expected result: a row of `ATTACKS` in a file of `cases`, or a class there.
 
     What it tries is said in one sentence, which is a class's docstring.
     """
@@ -120,7 +120,7 @@ class Attack:
         self.name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def submission(self, arena: Arena) -> NotebookNode | bytes:
-        """What is handed in; the arena says what an attacker could have guessed."""
+        """Return what is handed in; the arena says what an attacker could have guessed."""
         code = self.code.replace("{root}", str(arena.root)).replace("{mark}", str(arena.mark))
         work = wrong(code, **self.answers)
         for place, cell in self.more_cells:
@@ -147,7 +147,7 @@ class Attack:
         self.prepare(folder, arena)
 
     def done(self, arena: Arena) -> str:
-        """What it did, in a sentence; empty where it was withstood."""
+        """Return what it did, in a sentence; empty where it was withstood."""
         shown = arena.shown(self.name)
         if not re.search(self.proof, shown):
             return f"it did nothing: {shown[:500]}"
@@ -235,7 +235,7 @@ class Arena:
 
     @property
     def sockets(self) -> Path:
-        """Where this machine keeps the sockets of all kernels that students have seen."""
+        """Return where this machine keeps the sockets of all kernels that students have seen."""
         fork_server._current[0].drop_spare()
         return fork_server._current[0].sockets
 

@@ -75,7 +75,7 @@ def sandboxes_of(root: Path) -> list[str]:
 
 
 def soon_none_is_left(root: Path, patience: float = 30) -> bool:
-    """Whether the sandboxes of this course end by themselves."""
+    """Return whether the sandboxes of this course end by themselves."""
     ends = time.monotonic() + patience
     while sandboxes_of(root) and time.monotonic() < ends:
         time.sleep(0.3)
@@ -88,7 +88,7 @@ def database_is_sound(root: Path) -> bool:
 
 
 def times_graded(root: Path) -> dict[tuple[str, str], int]:
-    """How many grades the gradebook holds for each student and exercise."""
+    """Return how many grades the gradebook holds for each student and exercise."""
     question = """
         SELECT submitted_assignment.student_id, base_cell.name, count(grade.auto_score) FROM grade
         JOIN base_cell ON base_cell.id = grade.cell_id

@@ -165,7 +165,7 @@ def _big_ids() -> bytes:
 
 
 def _dotted_line() -> bytes:
-    """What takes Python's own parser ten gigabytes."""
+    """Return what takes Python's own parser ten gigabytes."""
     work = after(answered(), "end", nbformat.v4.new_markdown_cell("x"))
     cell_of(work, "test_double").source = "if False: import " + "double." * 100_000 + "a"
     return json.dumps(work).encode()

@@ -38,7 +38,7 @@ def opened(browser, html, tmp_path, width):
 
 
 def pixels(shown, boxes):
-    """What is seen outside of these boxes."""
+    """Return what is seen outside of these boxes."""
     seen = np.array(Image.open(io.BytesIO(shown.screenshot(full_page=True))).convert("RGB"))
     for left, top, right, bottom in boxes:
         seen[int(top) : int(bottom) + 1, int(left) : int(right) + 1] = 0
@@ -46,7 +46,7 @@ def pixels(shown, boxes):
 
 
 def changed_outside(shown):
-    """How many pixels outside of the student's cells are others than without what they wrote."""
+    """Return how many pixels outside of the student's cells are others than without what they wrote."""
     boxes = shown.eval_on_selector_all(".own.prose", BOXES)
     before = pixels(shown, boxes)
     shown.eval_on_selector_all(".own.prose", HIDE)

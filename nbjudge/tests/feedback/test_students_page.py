@@ -82,7 +82,7 @@ SENTENCE = "Not one quagga was doubled: every number comes back as it went in."
 
 
 def page_of(root, student):
-    """Where nbgrader puts a student's page."""
+    """Return where nbgrader puts a student's page."""
     return root / "feedback" / student / FOLDER / f"{NAME}.html"
 
 

@@ -87,7 +87,7 @@ def tiny_assignment(root: Path, lesson: nbformat.NotebookNode, despite: bool = F
 
 
 def warnings_of(root: Path, lesson: nbformat.NotebookNode, despite: bool = False, execute=run_job) -> str:
-    """What the instructor reads of this lesson."""
+    """Return what the instructor reads of this lesson."""
     tiny = tiny_assignment(root, lesson, despite)
     settings = GradingSettings(config=read_config(root))
     return " ".join(check_solution(tiny, settings, partial(execute, assignment=tiny)))
@@ -263,7 +263,7 @@ def test_versions_are_compared_without_torch(monkeypatch):
 
 
 def reason_of(root: Path, lesson: nbformat.NotebookNode) -> str:
-    """What is said instead of grading with this lesson."""
+    """Return what is said instead of grading with this lesson."""
     (root / "source" / FOLDER / "tiny.ipynb").write_text(nbformat.writes(lesson))
     try:
         refuse_other_cells(open_course(root).assignments_in(FOLDER), read_config(root))

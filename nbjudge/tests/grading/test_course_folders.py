@@ -111,7 +111,7 @@ def course_of(config: Config) -> Course:
 
 
 def refusal_of(config: Config) -> str:
-    """What is said instead of grading; nothing where there is no reason not to."""
+    """Return what is said instead of grading; nothing where there is no reason not to."""
     try:
         prepare(course_of(config), GradingSettings(config=config))
     except CourseError as refused:

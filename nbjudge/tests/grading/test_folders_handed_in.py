@@ -157,7 +157,7 @@ def test_files_that_are_not_looked_at_are_mentioned(tmp_path, monkeypatch):
 
 
 def kept_secret(submitted: Path, graded: Path) -> str | None:
-    """What is with the grade of the secret by which nbgrader's exchange finds the feedback."""
+    """Return what is with the grade of the secret by which nbgrader's exchange finds the feedback."""
     graded.mkdir(exist_ok=True)
     write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     kept = graded / EXCHANGE_SECRET

@@ -154,7 +154,7 @@ def old_form(*given: str) -> NotebookNode:
 
 
 def old_work(form: NotebookNode) -> NotebookNode:
-    """What a student hands in who has fixed answers into such a notebook."""
+    """Return what a student hands in who has fixed answers into such a notebook."""
     work = nbformat.from_dict(form)
     for cell in work.cells:
         cell.source = RIGHT.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""), cell.source)

@@ -127,7 +127,7 @@ def test_what_makes_it_another_answer(one, other):
 
 
 def calls(function):
-    """How many functions Python calls meanwhile."""
+    """Return how many functions Python calls meanwhile."""
     count = 0
 
     def profile(_frame, event, _argument):

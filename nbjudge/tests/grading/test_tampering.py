@@ -179,7 +179,7 @@ def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
 
 
 def judged_after(tampering, kernel, exercise):
-    """What a right answer earns after this code has run; the kernel is as before afterwards."""
+    """Return what a right answer earns after this code has run; the kernel is as before afterwards."""
     run(kernel, f"double = right\n{tampering}")
     try:
         return judged(kernel, exercise)

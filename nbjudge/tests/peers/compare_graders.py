@@ -45,7 +45,7 @@ NO_GRADE = "Stock nbgrader gave up on this student and has no graded notebook."
 
 @dataclass(frozen=True)
 class Graded:
-    """What one grader made of all the assignments it was given, in the folder `root`."""
+    """One grader's results for all its assignments, in the folder `root`."""
 
     root: Path
 
@@ -290,7 +290,7 @@ def content(file: Path | NotebookNode) -> bytes:
 
 
 def scores() -> dict[str, Any]:
-    """What the gradebook says, by "assignment student notebook": scores and comments by cell, the penalty."""
+    """Read the gradebook by "assignment student notebook": scores and comments by cell, the penalty."""
     found = {}
     with Gradebook(f"sqlite:///{Path.cwd() / 'gradebook.db'}") as gradebook:
         for assignment in gradebook.assignments:

@@ -30,12 +30,12 @@ FAILING = "1 / 0"
 
 
 def is_answer(cell: NotebookNode) -> bool:
-    """Whether students write in this cell."""
+    """Return whether students write in this cell."""
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def is_test(cell: NotebookNode) -> bool:
-    """Whether this code cell is graded automatically and students do not write in it."""
+    """Return whether this code cell is graded automatically and students do not write in it."""
     marks = cell.metadata.get("nbgrader", {})
     return cell.cell_type == "code" and bool(marks.get("grade")) and not marks.get("solution")
 

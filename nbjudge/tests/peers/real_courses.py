@@ -45,7 +45,7 @@ def assignments_in(folder: Path, who: Iterable[str] = CLASS) -> list[Assignment]
 
 
 def left_out(folder: Path) -> Counter[str]:
-    """How many notebooks below a folder are not graded, by the reason."""
+    """Return how many notebooks below a folder are not graded, by the reason."""
     paths = [path for each in _folders(folder) for path in each.glob("*.ipynb")]
     return Counter(reason for path in paths if isinstance(reason := _read(path), str))
 

@@ -30,13 +30,13 @@ class Inside:
         self.kernel.stop()
 
     def run(self, code: str) -> tuple[Outcome, str]:
-        """What became of a cell, and all that it shows."""
+        """Return what became of a cell, and all that it shows."""
         cell = nbformat.v4.new_code_cell(code)
         outcome = self.kernel.run_cell(cell)
         return outcome, "".join(map(_text_of, cell.outputs))
 
     def says(self, code: str) -> str:
-        """What a cell prints that must run to its end."""
+        """Return what a cell prints that must run to its end."""
         outcome, shown = self.run(code)
         assert outcome == "done", (outcome, shown)
         return shown.strip()

@@ -76,7 +76,7 @@ def leave_private_files(prefix: Path) -> None:
 
 
 def bwrap_command(interpreter: Path) -> tuple[list[str], list[Path]]:
-    """What bubblewrap is told to show for an interpreter, and the list of it."""
+    """Return what bubblewrap is told to show for an interpreter, and the list of it."""
     command = [interpreter, "-B", "-c", PRINT_BWRAP_ARGS, str(PACKAGES)]
     run = subprocess.run(command, capture_output=True, text=True, env={}, check=True)
     executable, bwrap_args, shown = json.loads(run.stdout)

@@ -31,7 +31,7 @@ COMMON = {"x86_64": (0, 1, 202, 59, 257), "aarch64": (63, 64, 98, 221, 56)}
 
 
 def decision(machine: str, number: int, *arguments: int, spoken_as: int | None = None) -> int:
-    """What the filter's program returns for a call: an interpreter of the few instructions it uses."""
+    """Return what the filter's program returns for a call: an interpreter of the few instructions it uses."""
     called_by = MACHINES[machine] if spoken_as is None else spoken_as
     padded = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, called_by, 0, *padded)

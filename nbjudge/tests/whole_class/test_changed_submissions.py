@@ -159,7 +159,7 @@ def test_nothing_slow_is_imported_for_nothing(folders):
 
 
 def penalised(root: Path, due: datetime | None = None) -> list[str]:
-    """Who has a late penalty in the gradebook, after the due date is moved, if so."""
+    """Return who has a late penalty in the gradebook, after the due date is moved, if so."""
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
         if due is not None:
             gradebook.update_or_create_assignment(LESSON, duedate=due)

@@ -100,7 +100,7 @@ class Lab:
         return self.start(*command, cwd=course)
 
     def who_graded(self) -> Counter[str]:
-        """How many notebooks each worker has graded."""
+        """Return how many notebooks each worker has graded."""
         record = self.folder / "record"
         return Counter(record.read_text().split() if record.exists() else [])
 

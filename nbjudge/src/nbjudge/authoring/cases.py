@@ -109,7 +109,7 @@ def in_any_order(make: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[A
 
 @dataclass(frozen=True)
 class Build:
-    """How an object is made before it is called; see `build`."""
+    """The making of an object before it is called; see `build`."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -275,7 +275,7 @@ OVERHEAD_OF_A_NODE = 25  # characters: a number, or brackets and the word that s
 
 
 def why_it_cannot_travel(value: Any) -> str:
-    """What of a value no message could carry, as the end of a sentence; empty where all of it can.
+    """Return what of a value no message could carry, as the end of a sentence; empty where all of it can.
 
     The numbers of arrays, which may be many, are not looked at.
     """
@@ -285,14 +285,14 @@ def why_it_cannot_travel(value: Any) -> str:
 
 @dataclass
 class _Size:
-    """How much of a message some values take, rounded up."""
+    """The part of a message that some values take, rounded up."""
 
     entries: int = 0
     characters: int = 0  # of the tree, as base64
     numbers: int = 0  # bytes of arrays
 
     def excess(self) -> str:
-        """What is more than one message carries; a quarter is left for what comes along in a reply."""
+        """Return what is more than one message carries; a quarter is left for what comes along in a reply."""
         for count, limit, what in (
             (self.entries, MOST_ENTRIES * 3 // 4, "values in lists and dicts"),
             (self.characters * 4 // 3, LONGEST_TREE * 3 // 4, "characters of lists, dicts and texts"),

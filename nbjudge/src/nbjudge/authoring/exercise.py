@@ -23,7 +23,7 @@ from nbjudge.values.packing import copy_value
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a right answer may be from the reference, per dtype (as in `numpy.allclose`).
+    """The distance that a right answer may have from the reference, per dtype (as in `numpy.allclose`).
 
     Python's floats and float16 are held to float32's, tables to float64's; all else must be equal.
     """
@@ -72,7 +72,7 @@ class Step:
     written_as: Mapping[str, str] = field(default_factory=dict)
 
     def watched_calls(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """What has to be watched for it, see `nbjudge.probe.watching`."""
+        """Return what has to be watched for it, see `nbjudge.probe.watching`."""
         own = {"functions": self.functions}
         return merge_watched_calls([own, *(step.watched_calls() for step in self.also)])
 
@@ -222,7 +222,7 @@ class Exercise:
 
     @property
     def points(self) -> float:
-        """What all groups together are worth."""
+        """Return what all groups together are worth."""
         return sum(group.points for group in self.groups)
 
     # A course that knows more of its results than their numbers overrides these three.
@@ -233,7 +233,7 @@ class Exercise:
         return list(range(count))
 
     def describe_array(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
-        """What the course can tell of a wrong array, as sentences, the most telling first.
+        """Return what the course can tell of a wrong array, as sentences, the most telling first.
 
         `name` is result `index` as messages call it; `numbers` and `expected` are NumPy arrays of one shape.
         """

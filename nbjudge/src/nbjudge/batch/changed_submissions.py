@@ -23,7 +23,7 @@ Why = Literal["new", "changed", "again"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do: students with the reason, and how many are graded already."""
+    """The work of a run: students with the reason, and how many are graded already."""
 
     folders: CourseFolders
     assignment: str
@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def warning(self) -> str:
-        """What to do about outdated grades, as a sentence; empty if there are none."""
+        """Return what to do about outdated grades, as a sentence; empty if there are none."""
         if not self.outdated:
             return ""
         return changed_sentence(self.assignment, self.outdated, self.changed, "nbjudge grade")
@@ -43,7 +43,7 @@ class Plan:
 def make_plan(
     folders: CourseFolders, assignment: str, students: str | Collection[str] = "*", force: bool = False
 ) -> Plan:
-    """Which of the students that match the pattern, or are named in a collection, are to be graded.
+    """Return which of the students that match the pattern, or are named in a collection, are to be graded.
 
     Raises CourseError where the assignment is missing, no student handed it in, or none matches.
     """

@@ -203,7 +203,7 @@ class ClusterWorkers:
         self._client.close()
 
     def _grade_on_a_worker(self, request: bytes, rather_not: set[str]) -> tuple[str, bytes]:
-        """What `grade_notebook` returns on a worker; on the others, if those that it may run on have gone."""
+        """Run `grade_notebook` on a worker; on the others, if those that it may run on have gone."""
         while True:
             good = self._good()
             if not good:
@@ -250,7 +250,7 @@ def _wait_for_a_listener(address: str) -> None:
 
 
 def versions() -> dict[str, str]:
-    """What must be the same everywhere, for the same grades."""
+    """Return what must be the same everywhere, for the same grades."""
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "nbjudge": nbjudge.__version__,
@@ -315,7 +315,7 @@ _idle: list[GradingProcess] = []
 
 
 def _is_wanted() -> bool:
-    """Whether a client still waits for the task of this thread: the scheduler tells the worker."""
+    """Return whether a client still waits for the task of this thread: the scheduler tells the worker."""
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
     return task is not None and task.state != "cancelled"

@@ -113,7 +113,7 @@ class _StudentLog(logging.Logger):
 
 @dataclass(frozen=True)
 class GradedSubmission:
-    """What came of one submission: its notebooks' records, or why there is no grade."""
+    """The result of one submission: its notebooks' records, or why there is no grade."""
 
     student: str
     notebooks: tuple[GradedNotebook, ...] = ()
@@ -130,7 +130,7 @@ class GradedSubmission:
 
     @property
     def remark(self) -> str:
-        """What was unusual about what was handed in, if anything."""
+        """Return what was unusual about what was handed in, if anything."""
         return " ".join(dict.fromkeys(each.record.note for each in self.notebooks if each.record.note))
 
 
@@ -308,7 +308,7 @@ class Bar(Progress):
 def print_closing_table(
     console: Console, plan: Plan, results: Sequence[GradedSubmission], seconds: float, stopped: bool
 ) -> None:
-    """What came of the run, by exercise, and who needs a look."""
+    """Print the run's results by exercise, and which students need a look."""
     done = [graded for graded in results if not graded.problem]
     if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
         console.print(_table(plan.assignment, done))

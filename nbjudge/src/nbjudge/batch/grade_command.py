@@ -40,7 +40,7 @@ LOCK_FILE = ".grading-lock"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says besides the assignment."""
+    """The options of the command line."""
 
     students: str | Collection[str] = "*"  # a pattern, or names
     workers: int | None = None
@@ -188,7 +188,7 @@ def _check_solutions(course: Course, plan: Plan, config: Config, execute: Execut
 def _workers(
     plan: Plan, course: Course, options: Options, config: Config, console: Console, early: ForkServer | None
 ) -> LocalWorkers | ClusterWorkers:
-    """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
+    """Start workers, processes on this machine, with `early` as their fork server if fit, or a cluster."""
     from nbjudge.batch.coordinator import print_plain
     from nbjudge.batch.worker_process import pack_assignment
     from nbjudge.grading.prepare import prepare

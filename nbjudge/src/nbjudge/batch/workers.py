@@ -127,11 +127,11 @@ class LocalWorkers:
         self._stopped = False
 
     def capacity(self) -> int:
-        """How many jobs are worth handing over at a time."""
+        """Return how many jobs are worth handing over at a time."""
         return self._count + 1  # the next one is ready when a process is done
 
     def obstacle(self) -> str:
-        """What has to happen before anything is done: on this machine nothing."""
+        """Return what has to happen before anything is done: on this machine nothing."""
         return ""
 
     def summarize(self, name: str) -> AssignmentSummary | None:

@@ -146,7 +146,7 @@ def keep_what_is_freed() -> None:
 
 
 class AppState:
-    """What all handlers share."""
+    """The state that all handlers share."""
 
     def __init__(self, tutors: ClassTutors, keys: Keys, csv_format: CsvFormat | None = None) -> None:
         self.tutors, self.keys = tutors, keys
@@ -265,7 +265,7 @@ class TutorRequestHandler(RequestHandler):
         self._has_turn = False
 
     def _reply(self, action: str) -> tuple[int, tuple[bytes, ...], str]:
-        """What `_signed_reply` returns; in a thread of the judge's."""
+        """Return what `_signed_reply` returns; in a thread of the judge's."""
         assert self._signed is not None
         try:
             status, content = self._result(self._signed, action)
@@ -275,7 +275,7 @@ class TutorRequestHandler(RequestHandler):
         return self._signed_reply(status, content)
 
     def _result(self, signed: SignedRequest, action: str) -> tuple[int, Reply]:
-        """What fails counts as a check, which bounds the lines of the log as well."""
+        """Return what fails counts as a check, which bounds the lines of the log as well."""
         body, self._chunks = b"".join(self._chunks), []
         try:
             if not signed.has(body):
@@ -339,7 +339,7 @@ SAFE = {
 
 
 def is_instructor(user: Mapping[str, Any], settings: ClassroomSettings) -> bool:
-    """Whether a user, as the hub describes them, may see the board."""
+    """Return whether a user, as the hub describes them, may see the board."""
     groups = set(user.get("groups") or ())
     teaches = user["name"] in settings.instructors or groups & set(settings.instructor_groups)
     return bool(user.get("admin") or teaches)

@@ -186,7 +186,7 @@ def refusal(headers: HTTPHeaders, hosts: Collection[str]) -> str:
 
 
 def _is_known(host: str, hosts: Collection[str]) -> bool:
-    """Whether a host, which may have a port, is one of these names or an address in digits."""
+    """Return whether a host, which may have a port, is one of these names or an address in digits."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name in hosts or bool(ip_address(name))
@@ -204,7 +204,7 @@ class OwnOrigins(Application):
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
-        """What handles a request."""
+        """Return what handles a request."""
         sentence = refusal(request.headers, self._hosts)
         if sentence:
             return self.get_handler_delegate(request, RefusedHandler, {"sentence": sentence})

@@ -105,7 +105,7 @@ class CachedConversation:
         return step
 
     def answer(self, reply: CallReply) -> None:
-        """What the kernel gave to the last question."""
+        """Take what the kernel gave to the last question."""
         # An answer that timed out or died may succeed for another learner, or the next time.
         if self._position is not None:
             self._position = None if reply.text is None else _next_position(self._position, reply.text)
@@ -176,7 +176,7 @@ class ClassTutors:
         ]
 
     def sentence_of(self, assignment: str, exercise: str, mistake: str) -> str:
-        """What a named mistake is, as its check says it; empty where that has gone since."""
+        """Return what a named mistake is, as its check says it; empty where that has gone since."""
         checks, _ = self._material.assignments[assignment].exercise(exercise)
         return next((each.message for each in checks.mistakes if each.name == mistake), "")
 
@@ -235,7 +235,7 @@ class ClassTutors:
 
 
 def _make_mistakes(assignment: TutoredAssignment, name: str, seed: int, of_all_cases: bool) -> None:
-    """What each mistake answers; to the first case of a group most differ from what a learner says."""
+    """Compute what each mistake answers; on a group's first case most differ from a learner's answer."""
     exercise, _ = assignment.exercise(name)
     for group in assignment.drawn_groups(name, seed):
         if group.expected:

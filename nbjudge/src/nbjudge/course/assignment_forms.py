@@ -28,7 +28,7 @@ _TEMPLATES: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by sou
 
 
 def released(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
-    """What students get: no solutions, no hidden tests, no mark schemes.
+    """Return what students get: no solutions, no hidden tests, no mark schemes.
 
     `folder` is the source notebook's; courses with nbgrader's automatic tests keep their rules there.
     """
@@ -43,7 +43,7 @@ def solved(source: NotebookNode, config: Config) -> NotebookNode:
 def grading_template(
     source: NotebookNode, config: Config, judged: Mapping[str, str], folder: Path | None = None
 ) -> NotebookNode:
-    """What is run for a grade: as released, with mark schemes for the person who marks by hand.
+    """Return what is run for a grade: as released, with mark schemes for the person who marks by hand.
 
     A graded cell that is `judged`, by its id for nbgrader, loses its hidden region and is marked with the
     exercise's name: the judge, not the kernel, decides its points. Any other hidden

@@ -89,7 +89,7 @@ def require_own_step(config: Config, root: Path) -> None:
 
 
 def has_late_penalties(config: Config) -> bool:
-    """Whether a course sets anything about late penalties; without that nbgrader takes none off."""
+    """Return whether a course sets anything about late penalties; without that nbgrader takes none off."""
     steps = config.Autograde.get("autograde_preprocessors") or []
     is_there = any(_last_word(step) == "AssignLatePenalties" for step in steps)
     return is_there and any(config.get(name) for name in ("AssignLatePenalties", "LateSubmissionPlugin"))

@@ -54,7 +54,7 @@ class Course:
 
     @cached_property
     def changed_arguments(self) -> str:
-        """What changed arguments cost in exercises that do not say it, see `Exercise`.
+        """Return what changed arguments cost in exercises that do not say it, see `Exercise`.
 
         Raises SettingsError if the course's configuration has an unknown option or value.
         """
@@ -115,7 +115,7 @@ class Course:
 
 @dataclass(frozen=True)
 class AssignmentSummary:
-    """What a grading run has to know of a sound assignment before it gives a notebook to a worker."""
+    """The facts of a sound assignment that a run needs before it gives a notebook to a worker."""
 
     limits: Limits | None
     judged_cells: dict[str, tuple[str, float]]
@@ -131,7 +131,7 @@ class Assignment:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called on a command line: its assignment, its notebook, or both."""
+        """Return what it is called on a command line: its assignment, its notebook, or both."""
         return self.folder, self.name, f"{self.folder}/{self.name}"
 
     @property
@@ -153,12 +153,12 @@ class Assignment:
 
     @property
     def checks_files(self) -> list[Path]:
-        """What holds the assignment's checks: `checks/NAME.py`, the folder `checks/NAME`, both or neither."""
+        """List what holds the checks: `checks/NAME.py`, the folder `checks/NAME`, both or neither."""
         return [path for path in (self.checks_path.with_suffix(".py"), self.checks_path) if path.exists()]
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
-        """What the grader asks: every `Exercise` of `checks/NAME.py` and of the files in `checks/NAME/`."""
+        """Every `Exercise` of `checks/NAME.py` and of the files in `checks/NAME/`."""
         exercises: dict[str, Exercise] = {}
         for value in self._checks:
             if isinstance(value, Exercise) and exercises.setdefault(value.name, value) is not value:
@@ -175,7 +175,7 @@ class Assignment:
 
     @cached_property
     def modules(self) -> tuple[str, ...]:
-        """What the assignment's own code imports, to be imported once for all submissions."""
+        """Return what the assignment's own code imports, to be imported once for all submissions."""
         code = "\n".join(c.source for c in read_plain_cells(self.source_path) if c.cell_type == "code")
         return tuple(sorted(imported_modules(code)))
 
@@ -226,7 +226,7 @@ class Assignment:
 
     @cached_property
     def problems(self) -> list[str]:
-        """What the author must fix before a student can be graded, one sentence each."""
+        """Return what the author must fix before a student can be graded, one sentence each."""
         problems = [
             f"The exercise {name!r} of checks/{self.name} decides the points of a cell {exercise.cell!r}, "
             f"and {self.source_path} has no graded code cell with that id: fix the id."
@@ -250,7 +250,7 @@ class Assignment:
         return problems
 
     def summary(self) -> AssignmentSummary | None:
-        """What a process that loads no checks needs of them; None if the author must fix something."""
+        """Return what a process that loads no checks needs of them; None if the author must fix something."""
         try:
             return None if self.problems else AssignmentSummary(self.limits, self.judged_cells)
         except CourseError:
@@ -320,7 +320,7 @@ _unchanging: dict[Path, Course] = {}
 
 
 def _modification_times(folders: CourseFolders) -> dict[str, int]:
-    """When each file that a course is loaded from was last changed."""
+    """Return when each file that a course is loaded from was last changed."""
     loaded = (folders.solution, folders.checks)
     files = [file for folder in loaded for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}")]
     files += [file for file in folders.source.rglob("*") if file.is_file()]  # a notebook's data, too

@@ -31,7 +31,7 @@ MARKUP = re.compile(r"[<>\\`]|\"(?=.*[=(\[{;])|[=(\[{;].*\"")
 
 @dataclass(frozen=True)
 class CourseFolders:
-    """Where a course keeps its notebooks and its class's work.
+    """The folders in which a course keeps its notebooks and its class's work.
 
     Each field but `root` is nbgrader's setting `CourseDirectory.NAME`, with nbgrader's own default. A
     directory may be a path: relative to `root`, or absolute.

@@ -71,7 +71,7 @@ HAS_SUBMISSIONS = (
 
 
 def gradebook_url(root: Path, config: Config | None = None) -> str:
-    """What nbgrader would open in this course, with this configuration or that of its files.
+    """Return what nbgrader would open in this course, with this configuration or that of its files.
 
     Raises CourseError where it cannot be reached.
     """
@@ -141,7 +141,7 @@ def _nearest_existing(folder: Path) -> Path:
 
 
 def course_directory(root: Path, config: Config | None = None) -> CourseDirectory:
-    """What nbgrader would make of a configuration, or of that of the course's files."""
+    """Return what nbgrader would make of a configuration, or of that of the course's files."""
     config = read_config(root) if config is None else copy.deepcopy(config)
     config.CourseDirectory.root = str(root)
     return CourseDirectory(config=config)
@@ -210,12 +210,12 @@ def other_cells_reason(
 
 
 def has_submissions(root: Path, assignment: str, config: Config | None = None) -> bool:
-    """Whether the gradebook has a submission to an assignment."""
+    """Return whether the gradebook has a submission to an assignment."""
     return bool(_rows(gradebook_url(root, config), SUBMISSIONS, assignment=assignment))
 
 
 def _recorded_cells(form: NotebookNode) -> Iterator[tuple[tuple[str, str], float | None]]:
-    """What nbgrader's `SaveCells` enters of a notebook: names and kinds, with the points of graded cells."""
+    """Return what nbgrader's `SaveCells` enters: names and kinds, with the points of graded cells."""
     for cell in form.cells:
         name = nbgrader_metadata(cell).get("grade_id", "")
         if is_grade(cell):

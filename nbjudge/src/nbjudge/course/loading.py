@@ -57,7 +57,7 @@ class PlainCell:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether its author has left it out of grading."""
+        """Return whether its author has left it out of grading."""
         return LEFT_OUT_TAG in self.tags
 
     @property
@@ -67,7 +67,7 @@ class PlainCell:
 
     @property
     def label(self) -> str:
-        """What its author finds it by."""
+        """Return what its author finds it by."""
         return cell_label(self.position, self.source)
 
 
@@ -135,7 +135,7 @@ def as_python(source: str) -> str:
 
 
 def kernel_names() -> dict[str, Any]:
-    """What cells find defined in a kernel without defining it: here, it shows and does nothing."""
+    """Return what cells find defined in a kernel without defining it: here, it shows and does nothing."""
     return {"get_ipython": lambda: _NoShell(), "display": lambda *values, **options: None}
 
 
@@ -408,7 +408,7 @@ def _in_a_copy(folder: Path) -> Iterator[None]:
 
 
 def _may_run(statement: Statement, needed: Collection[Statement]) -> bool:
-    """Whether a statement runs when all do: a test, or a question to the judge, defines no answer."""
+    """Return whether a statement runs when all do: a test, or a question to the judge, defines no answer."""
     return statement in needed or (CHECK not in statement.reads and not statement.cell.marks.get("grade"))
 
 

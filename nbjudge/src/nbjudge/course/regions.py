@@ -53,7 +53,7 @@ class Regions:
         return visible.rstrip() if cut else source, bool(cut)
 
     def is_hidden_test(self, source: str, line: int) -> bool:
-        """Whether a line of a test cell, counted from 1, is within its hidden tests."""
+        """Return whether a line of a test cell, counted from 1, is within its hidden tests."""
         regions = re.finditer(_region(*self.hidden_tests), source)
         return any(
             source.count("\n", 0, found.start()) < line <= source.count("\n", 0, found.end() - 1) + 1

@@ -36,7 +36,7 @@ class MoodleExporter(MoodleSettings, PlatformExporter):
         return [[MOODLE_FIELDS[self.identify_by], "First name", "Last name", *columns]]
 
     def who(self, student: Any) -> list[str]:
-        """What identifies the student, and the name for people."""
+        """Return what identifies the student, and the name for people."""
         name = self.student_field or ("email" if self.identify_by == "email" else "id")
         found = self.field(student, name)
         if not found:

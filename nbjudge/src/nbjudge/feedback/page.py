@@ -65,7 +65,7 @@ class Exercise:
 
     @property
     def by_hand(self) -> bool:
-        """Whether a person has given other points than the judge did."""
+        """Return whether a person has given other points than the judge did."""
         return self.verdict is not None and abs(self.score - self.verdict.points) > 1e-9
 
 
@@ -85,7 +85,7 @@ class Part:
 
     @property
     def is_given(self) -> bool:
-        """Whether it comes from the assignment, so that it holds nothing new for the student."""
+        """Return whether it comes from the assignment, so that it holds nothing new for the student."""
         stopped = any(each.stopped for each in self.outputs)
         return self.kind in ("prose", "code") and not self.own and not stopped
 
@@ -112,7 +112,7 @@ class Page:
 
     @property
     def waiting(self) -> int:
-        """How many answers a person has yet to mark."""
+        """Return how many answers a person has yet to mark."""
         return sum(exercise.waiting for exercise in self.exercises)
 
 

@@ -147,7 +147,7 @@ class AnswerCalls:
 
     @property
     def status(self) -> Status:
-        """What became of the exercise: whether a call timed out or ended the kernel."""
+        """Return what became of the exercise: whether a call timed out or ended the kernel."""
         statuses = {status for _, status in self._statuses.values()}
         if "timeout" in statuses:
             return Status.TIMED_OUT
@@ -189,7 +189,7 @@ def _error_of(cell: NotebookNode | None) -> NotebookNode | None:
 
 
 def is_given(cell: NotebookNode) -> bool:
-    """Whether a cell is code of the assignment's own that is to run without an error whatever is answered."""
+    """Return whether a cell is the assignment's own code, which must run whatever is answered."""
     return (
         cell.cell_type == "code"
         and not nbgrader_metadata(cell).get("grade")
@@ -199,12 +199,12 @@ def is_given(cell: NotebookNode) -> bool:
 
 
 def may_not_fail(cell: NotebookNode) -> bool:
-    """Whether its author has not marked a cell as one that shows an error on purpose."""
+    """Return whether its author has not marked a cell as one that shows an error on purpose."""
     return MAY_FAIL not in cell.metadata.get("tags", [])
 
 
 def stopped_with(cell: NotebookNode) -> str:
-    """Which error a cell stopped with, such as "stops with NameError: …"; empty if it ran to its end."""
+    """Return the error that stopped a cell ("stops with NameError: …"); empty if it ran to its end."""
     for output in cell.get("outputs", []):
         if output.output_type == "error":
             if output.ename == NO_FRONTEND:

@@ -164,7 +164,7 @@ def check_solution(assignment: Assignment, settings: GradingSettings, execute: E
 
 
 def read_solutions(root: Path) -> dict[str, list[str]]:
-    """What came of the solutions of a course, by `ps1/spread`: a digest, and the warnings about it."""
+    """Return what came of the solutions of a course, by `ps1/spread`: a digest, and the warnings about it."""
     try:
         known = json.loads((root / SOLUTIONS_FILE).read_bytes())
     except (OSError, ValueError):
@@ -234,7 +234,7 @@ def _warnings(graded: NotebookNode, assignment: Assignment, settings: GradingSet
 
 
 def _loses_points(cell: NotebookNode) -> bool:
-    """Whether an automatically graded cell has less than its full points, as nbgrader reads its outputs."""
+    """Return whether a graded cell has less than its full points, as nbgrader reads its outputs."""
     if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
         return False
     points, max_points = determine_grade(cell)

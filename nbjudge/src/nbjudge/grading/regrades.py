@@ -34,7 +34,7 @@ WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True)
 class Decision:
-    """What one answer to one exercise is worth, and why."""
+    """The points of one answer to one exercise, and the reason."""
 
     exercise: str
     answer: str  # as `answers_of` knows it
@@ -45,7 +45,7 @@ class Decision:
     groups: Mapping[str, bool]  # whether each case group agreed when it was decided
 
     def holds_for(self, answer: str, student: str, verdict: Verdict) -> bool:
-        """Whether an answer gets these points: the same code and, of another student, the same verdict.
+        """Return whether an answer gets these points: same code and, of another student, same verdict.
 
         Work that could not be run (`answer` is empty) has no code to compare: it is no one else's.
         """
@@ -60,7 +60,7 @@ class Decision:
 def decision_for(
     decisions: Iterable[Decision], answer: str, student: str, verdict: Verdict
 ) -> Decision | None:
-    """What was decided for an answer; a decision about this very student comes first."""
+    """Return what was decided for an answer; a decision about this very student comes first."""
     holding = [each for each in decisions if each.holds_for(answer, student, verdict)]
     return next((each for each in holding if each.student == student), next(iter(holding), None))
 
@@ -190,7 +190,7 @@ def _read(source: str, by_student: bool) -> _Cell:
 
 
 def _only_defines(statement: ast.stmt) -> bool:
-    """Whether a statement calls nothing and binds only a function or a class; in doubt it does not."""
+    """Return whether a statement calls nothing and binds only a function or a class; in doubt it does not."""
     match statement:
         case ast.FunctionDef(decorator_list=[]):
             return not _calls([statement.args, statement.returns])

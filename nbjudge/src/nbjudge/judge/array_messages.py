@@ -98,7 +98,7 @@ class _Pair:
     case: Case
 
     def close(self, one: Any, other: Any) -> bool:
-        """Whether two arrays are equal within the tolerance."""
+        """Return whether two arrays are equal within the tolerance."""
         rtol, atol = self.tolerance
         return bool(np.allclose(one, other, rtol=rtol, atol=atol))
 

@@ -17,7 +17,7 @@ MOST_NUMBERS = 10  # different ones in the message of a required ValueError
 
 
 def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
-    """Whether two values have the same kind and are equal within the tolerance of that kind.
+    """Return whether two values have the same kind and are equal within the tolerance of that kind.
 
     A list equals a tuple with the same entries. Numbers in sets and keys have no tolerance. NaN equals NaN
     only with `equal_nan`.
@@ -62,7 +62,7 @@ def unreadable_part(value: Any) -> UnreadableValue | None:
 
 
 def same_gradients(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:
-    """Whether two answers have the same gradient for every argument; None is the same as zeros."""
+    """Return whether two answers have the same gradient for every argument; None is the same as zeros."""
     one, other = actual.gradients, expected.gradients
     if not isinstance(one, dict) or not isinstance(other, dict):
         return one is other or (isinstance(one, str) and isinstance(other, str))
@@ -71,7 +71,7 @@ def same_gradients(actual: Answer, expected: Answer, tolerance: Tolerance) -> bo
 
 
 def same_gradient(actual: Any, expected: Any, tolerance: Tolerance) -> bool:
-    """Whether two gradients of one argument are the same; None is the same as zeros."""
+    """Return whether two gradients of one argument are the same; None is the same as zeros."""
     if actual is None or expected is None:
         gradient = actual if expected is None else expected
         return gradient is None or not bool(gradient.any())
@@ -81,7 +81,7 @@ def same_gradient(actual: Any, expected: Any, tolerance: Tolerance) -> bool:
 
 
 def same_answer(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:
-    """Whether two answers behave alike: the same value or type of error, and the same gradients."""
+    """Return whether two answers behave alike: the same value or type of error, and the same gradients."""
     if actual.status != expected.status:
         return False
     if actual.status == "raised":
@@ -92,12 +92,12 @@ def same_answer(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:
 
 
 def is_right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
-    """Whether an answer to one case has the expected values and leaves its arguments unchanged."""
+    """Return whether an answer to one case has the expected values and leaves its arguments unchanged."""
     return has_expected_values(exercise, case, answer, expected) and not changes_arguments(case, answer)
 
 
 def has_expected_values(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
-    """Whether an answer to one case raises, returns and differentiates as expected."""
+    """Return whether an answer to one case raises, returns and differentiates as expected."""
     if case.refuses is not None:
         return raises_as_required(case, answer)
     equal_nan = exercise.is_variable  # data have gaps, and inputs that are drawn have none
@@ -109,17 +109,17 @@ def has_expected_values(exercise: Exercise, case: Case, answer: Answer, expected
 
 
 def changes_arguments(case: Case, answer: Answer) -> bool:
-    """Whether an answer changes arguments; one that must raise an error may."""
+    """Return whether an answer changes arguments; one that must raise an error may."""
     return case.refuses is None and answer.status == "value" and bool(answer.changed)
 
 
 def changes_values(answer: Answer) -> bool:
-    """Whether an answer changes arrays or lists among its arguments; objects may exist to be changed."""
+    """Return whether an answer changes arrays or lists among its arguments; objects may be changed."""
     return any("." not in path for path in answer.changed)
 
 
 def raises_as_required(case: Case, answer: Answer) -> bool:
-    """Whether an answer is a ValueError whose message holds the numbers that the case requires."""
+    """Return whether an answer is a ValueError whose message holds the numbers that the case requires."""
     alternatives = [case.refuses or (), *([case.or_naming] if case.or_naming else [])]
     return (
         answer.raised(ValueError)

@@ -140,12 +140,12 @@ def _constant(exercise: Exercise, results: Sequence[GroupResult]) -> Finding | N
 
 
 def _is_open_objection(result: GroupResult) -> bool:
-    """Whether the objection is a verifier's that names no mistake, so that a named one may replace it."""
+    """Return whether an objection is a verifier's without a mistake's name: a named one may replace it."""
     return result.objection_to_value is not None and _is_verified(result)
 
 
 def _is_verified(result: GroupResult) -> bool:
-    """Whether a verifier of values objects without naming a mistake."""
+    """Return whether a verifier of values objects without naming a mistake."""
     group, objection = result.group, result.objection
     return (
         group.verify is not None and not result.is_measured and (objection is None or not objection.mistake)
@@ -205,7 +205,7 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: 
 
 
 def _has_wrong_parts(result: GroupResult) -> bool:
-    """Whether parameters, buffers or attributes of a module differ from the expected ones."""
+    """Return whether parameters, buffers or attributes of a module differ from the expected ones."""
     parts = [side for side in SIDES if side not in RESULTS]
     for index in result.failed_cases:
         actual, expected = result.answers[index].value, result.drawn.expected[index].value
@@ -251,7 +251,7 @@ def _behind_some(exercise: Exercise, failing: list[GroupResult]) -> tuple[list[F
 
 
 def explains(mistake: Mistake, result: GroupResult) -> bool:
-    """Whether a mistake gives exactly the student's answers in a group.
+    """Return whether a mistake gives exactly the student's answers in a group.
 
     In a group with a verifier only the answers that it objects to are compared.
     """
@@ -275,7 +275,7 @@ def explains(mistake: Mistake, result: GroupResult) -> bool:
 
 
 def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
-    """Whether the verifier objects to the answers of the mistake, too."""
+    """Return whether the verifier objects to the answers of the mistake, too."""
     answers = [result.drawn.mistake_answer(mistake, index) for index in range(len(result.answers))]
     if any(answer.status != "value" for answer in answers):
         return True
@@ -305,7 +305,7 @@ def _cost(result: GroupResult) -> str:
 
 
 def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> bool:
-    """Whether all calls of some groups return the same value although the expected values differ.
+    """Return whether all calls of some groups return the same value although the expected values differ.
 
     The parts that an object is made of are not compared: a call returns none of them.
     """

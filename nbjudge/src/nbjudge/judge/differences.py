@@ -129,7 +129,7 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
 
 
 def _are_several(exercise: Exercise, value: Any) -> bool:
-    """Whether a value holds the results that an exercise names, one by one: a single one may be a list."""
+    """Return whether a value holds an exercise's results one by one: a single one may be a list."""
     return len(exercise.results) > 1 and isinstance(value, (list, tuple))
 
 

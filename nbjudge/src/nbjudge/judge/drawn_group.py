@@ -154,7 +154,7 @@ LARGEST_CHANCE = 0.01  # that guesses of small numbers and truth values are all 
 
 
 def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence[Answer]) -> bool:
-    """Whether the expected values of a group must be computed and cannot be guessed."""
+    """Return whether the expected values of a group must be computed and cannot be guessed."""
     if group.withhold_points or group.fresh:
         return False
     if group.verify is not None and not expected:
@@ -189,7 +189,7 @@ def returned_by_call(case: Case, value: Any) -> Any:
 
 
 def _is_computed(leaf: Any, arguments: list[Any]) -> bool:
-    """Whether a result is no constant, no (reshaped) argument and no number that can be guessed."""
+    """Return whether a result is no constant, no (reshaped) argument and no number that can be guessed."""
     kind, plain = kind_of(leaf), [each for each in arguments if isinstance(each, (int, float))]
     if isinstance(kind, ArrayKind):
         numbers = kind.as_numbers(leaf).reshape(-1)

@@ -73,7 +73,7 @@ def compare_on_own_weights(exercise: Exercise, drawn: DrawnGroup, values: list[A
 
 
 def are_too_small(drawn: DrawnGroup, answers: list[Answer]) -> bool:
-    """Whether a weight matrix could be replaced by zeros without a change of the result.
+    """Return whether a weight matrix could be replaced by zeros without a change of the result.
 
     Students may initialise a module as they like, so this is not wrong. But with weights of almost zero a
     wrong formula gives the same result as the right one, so the group does not prove anything.
@@ -151,17 +151,17 @@ class GroupResult:
 
     @property
     def is_measured(self) -> bool:
-        """Whether memory or multiplications are measured, which matter less than wrong values."""
+        """Return whether memory or multiplications are measured, which matter less than wrong values."""
         return any(case.measure is not None for case in self.drawn.cases)
 
     @property
     def only_raises(self) -> bool:
-        """Whether every case must raise an error."""
+        """Return whether every case must raise an error."""
         return all(case.refuses is not None for case in self.drawn.cases)
 
     @property
     def weights_too_small(self) -> bool:
-        """Whether it passed on random weights so small that most wrong formulas would pass as well."""
+        """Return whether it passed on random weights so small that most wrong formulas would pass as well."""
         return self.group.fresh and self.passed and are_too_small(self.drawn, self.answers)
 
 
@@ -223,7 +223,7 @@ def _cases_without_value(drawn: DrawnGroup, answers: Sequence[Answer]) -> tuple[
 
 
 def _verifier_finding(exercise: Exercise, drawn: DrawnGroup, answers: list[Answer]) -> Finding | None:
-    """What the group's `verify` says, or the comparison on the weights that a module drew itself."""
+    """Return what the group's `verify` says, or the comparison on the weights that a module drew itself."""
     if drawn.group.verify is None and not drawn.group.fresh:
         return None
     if _cases_without_value(drawn, answers):

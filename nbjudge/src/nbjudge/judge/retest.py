@@ -94,7 +94,7 @@ def _call_to_repeat(results: Sequence[GroupResult]) -> list[Retest]:
 
 
 def draws_weights(call: Call) -> bool:
-    """Whether the call is one of a module that draws its own weights."""
+    """Return whether the call is one of a module that draws its own weights."""
     build = call["build"] or {}
     return "state" in build and build["state"] is None
 

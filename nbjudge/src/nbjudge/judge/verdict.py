@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """Whether one case group earned its points."""
+    """The verdict on one case group: whether it earned its points."""
 
     name: str
     points: Points

@@ -223,7 +223,7 @@ class KernelClient:
         return self._is_responsive()
 
     def _is_responsive(self) -> bool:
-        """Whether the kernel evaluates an expression, after it was interrupted."""
+        """Return whether the kernel evaluates an expression, after it was interrupted."""
         try:
             return self._evaluate("1", Deadline(RESPONSE_TIMEOUT)) == "1"
         except Exception:  # it has died, is silent, or sends something else

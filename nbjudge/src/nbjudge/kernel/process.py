@@ -60,7 +60,7 @@ class KernelProcess(Protocol):
         """The kernel's process id on this machine."""
 
     def is_alive(self) -> bool:
-        """Whether the kernel runs."""
+        """Return whether the kernel runs."""
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the kernel."""
@@ -171,7 +171,7 @@ OTHER_LANGUAGE = (
 
 @dataclass(frozen=True)
 class KernelEnvironment:
-    """Where a notebook's kernel runs: which kernel, within which limits, and which modules are imported."""
+    """The surroundings of a notebook's kernel: its name, its limits and the modules imported before."""
 
     kernel_name: str = "python3"
     limits: Limits = Limits()

@@ -58,7 +58,7 @@ class Deadline:
         return min(self._left, self._clock_ends - now)
 
     def _is_busy(self) -> bool:
-        """Whether one of its threads runs, or is ready to run."""
+        """Return whether one of its threads runs, or is ready to run."""
         if self._process is None:
             return False
         try:
@@ -118,12 +118,12 @@ class TimeBudget:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether no further cell or request may be started."""
+        """Return whether no further cell or request may be started."""
         return self._clock() >= self.ends
 
     @property
     def losses(self) -> int:
-        """How many cells and requests exceeded a limit."""
+        """Return how many cells and requests exceeded a limit."""
         counted = (min(count, MAX_LOSSES_PER_EXERCISE) for count in self._by_exercise.values())
         return self._lost_cells + sum(counted)
 

@@ -324,7 +324,7 @@ def force_where(converter: Any, is_old: Callable[[str, str], bool]) -> None:
 
 
 def _rows(gradebook: Any, assignment: str, student: str) -> Iterator[Any]:
-    """What the gradebook has of a submission, each row before those that belong to it."""
+    """Yield what the gradebook has of a submission, each row before those that belong to it."""
     try:
         submission = gradebook.find_submission(assignment, student)
     except MissingEntry:

@@ -65,7 +65,7 @@ class Builder:
         return answer(*args, **kwargs)
 
     def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
-        """How else to make the object for the same results: once more in each mode that it has."""
+        """Return how else to make the object for the same results: once more in each mode that it has."""
         return [build]
 
     def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
@@ -77,7 +77,7 @@ class Builder:
         return {}
 
     def side(self, instance: Any, name: str) -> Any:
-        """How the object is made: one of `SIDES` that is no result."""
+        """Return how the object is made: one of `SIDES` that is no result."""
         if name == "attributes":
             return {key: type(value).__name__ for key, value in sorted(vars(instance).items())}
         raise ValueError(f"a {type(instance).__name__} has no {name}")
@@ -229,7 +229,7 @@ def _call(
 
 
 def _read_object(instance: Any, builder: Builder, sides: list[str], handed: Iterator[dict[str, Any]]) -> Any:
-    """What the judge wants to see: one result, or a dict of whatever else it asked for.
+    """Return what the judge wants to see: one result, or a dict of whatever else it asked for.
 
     `handed` holds arguments for each call: what one call changes must not reach the next one.
     """
@@ -370,7 +370,7 @@ def _parts(handed: Any) -> dict[str, Any]:
 
 
 def _container(place: str, value: Any) -> tuple[Any, list[tuple[str, Any]]]:
-    """What shows that a container holds other things than before, and what it holds."""
+    """Return what shows that a container holds other things than before, and what it holds."""
     separator = "." if "." in place else "/"
     if isinstance(value, (list, tuple)):
         return len(value), [(f"{place}{separator}{index}", each) for index, each in enumerate(value)]

@@ -47,7 +47,7 @@ class Recording:
         self._ending.close()
 
     def taken(self) -> set[str]:
-        """What has been noted since the last time."""
+        """Return what has been noted since the last time."""
         ran, self._ran = self._ran, set()
         return ran
 
@@ -199,7 +199,7 @@ def _computed_by_others() -> dict[int, int]:
 
 
 def _is_of_a_library(frame: FrameType | None) -> bool:
-    """Whether the function that a thread was started with, which `threading` calls, is of a library."""
+    """Return whether the function that a thread was started with is a library's."""
     file = ""
     while frame is not None:
         if frame.f_code.co_filename != threading.__file__:

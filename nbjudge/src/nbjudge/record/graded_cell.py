@@ -30,7 +30,7 @@ _EXERCISE, _STATUS = "verdict", "status"
 
 
 class Status(StrEnum):
-    """What happened to a notebook, a cell or an exercise."""
+    """The fate of a notebook, a cell or an exercise."""
 
     COMPLETED = "completed"
     TIMED_OUT = "timed_out"  # a cell or an answer exceeded its time limit
@@ -154,7 +154,7 @@ def read_verdict(cell: Any) -> Verdict | None:
 
 
 def is_verdict(cell: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
-    """Whether the judge wrote this output of a cell, not the student's code."""
+    """Return whether the judge wrote this output of a cell, not the student's code."""
     return output.get("output_type") == "execute_result" and read_verdict(cell) is not None
 
 
@@ -165,7 +165,7 @@ def write_cell_status(cell: NotebookNode, status: Status) -> None:
 
 
 def read_cell_status(cell: Any) -> Status:
-    """What became of a cell, in a notebook that was graded since there are statuses."""
+    """Return what became of a cell, in a notebook that was graded since there are statuses."""
     return read_status(own_metadata(cell).get(_STATUS)) or Status.COMPLETED
 
 

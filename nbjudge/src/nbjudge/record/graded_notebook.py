@@ -176,7 +176,7 @@ def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool
 
 
 def is_finished(notebook: Path) -> bool:
-    """Whether a graded notebook was written completely, after its grades had entered the gradebook."""
+    """Return whether a graded notebook was written completely, after its grades had entered the gradebook."""
     record = _read_record_only(notebook)
     return record is not None and record.status is not graded_cell.Status.UNFINISHED
 

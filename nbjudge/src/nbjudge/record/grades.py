@@ -31,7 +31,7 @@ OUTDATED = (
 
 @dataclass(frozen=True)
 class CellGrade:
-    """What the gradebook has of one graded cell of a submission."""
+    """The gradebook's entry of one graded cell of a submission."""
 
     auto_score: float | None
     manual_score: float | None
@@ -44,13 +44,13 @@ class CellGrade:
 
     @property
     def written(self) -> bool:
-        """Whether it is for an answer in prose."""
+        """Return whether it is for an answer in prose."""
         return self.kind != "code"
 
 
 @dataclass
 class NotebookGrades:
-    """What the gradebook has of one submitted notebook."""
+    """The gradebook's entries of one submitted notebook."""
 
     penalty: float | None
     cells: dict[str, CellGrade] = field(default_factory=dict)  # by nbgrader's id of the cell
@@ -58,7 +58,7 @@ class NotebookGrades:
 
     @property
     def has_marks(self) -> bool:
-        """Whether a person has given points."""
+        """Return whether a person has given points."""
         return any(cell.manual_score is not None for cell in self.cells.values())
 
     def page_digest(self, graded: Path) -> str:
@@ -105,7 +105,7 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
 def is_outdated(
     folders: CourseFolders, student: str, assignment: str, notebook: str, grades: AllGrades
 ) -> bool:
-    """Whether a feedback page is there and shows other grades than the gradebook has."""
+    """Return whether a feedback page is there and shows other grades than the gradebook has."""
     try:
         with (folders.feedback(student, assignment) / f"{notebook}.html").open("rb") as file:
             start = file.read(PAGE_START).decode(errors="replace")

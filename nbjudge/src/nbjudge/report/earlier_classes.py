@@ -61,7 +61,7 @@ def read_earlier(path: Path, assignment: str) -> EarlierReport:
 
 
 def compared(tables: dict[str, list[Row]], earlier: Sequence[EarlierReport]) -> Table:
-    """What both classes were asked, and every mistake that either made, beside each earlier class.
+    """Return what both classes were asked, and every mistake that either made, beside each earlier class.
 
     `difference` is of shares, now less then, between `low` and `high`.
     """
@@ -80,7 +80,7 @@ def difference_of_shares(now: int, of: int, then: int, of_then: int) -> tuple[fl
 
 
 def changes_in_words(table: Table) -> Iterator[str]:
-    """What has changed, in words; one sentence that nothing has, where that is so."""
+    """Yield what has changed, in words; one sentence that nothing has, where that is so."""
     for then in dict.fromkeys(row["then"] for row in table.rows):
         rows = [row for row in table.rows if row["then"] == then]
         found = list(filter(None, (_changed(rows, *kind) for kind in KINDS)))

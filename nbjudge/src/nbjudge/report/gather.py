@@ -43,7 +43,7 @@ Key = tuple[str, str]  # the name of a notebook and the grade id of one of its c
 
 @dataclass
 class Entry:
-    """What the gradebook has of one student's submission."""
+    """The gradebook's entry of one student's submission."""
 
     penalty: float = 0.0  # for handing in late
     grades: dict[Key, CellGrade] = field(default_factory=dict)
@@ -130,7 +130,7 @@ def plain(text: str | None) -> str:
 
 
 def stops_with(error: str) -> str:
-    """What became of a cell that raises."""
+    """Return what became of a cell that raises."""
     return f"stops with {error}"
 
 
@@ -212,7 +212,7 @@ class ReportedSubmission:
 
     @property
     def seconds(self) -> float | None:
-        """How long grading took, where that is known of every notebook."""
+        """Return how long grading took, where that is known of every notebook."""
         known = [notebook.seconds for notebook in self.notebooks if notebook.seconds is not None]
         return sum(known) if known and len(known) == len(self.notebooks) else None
 

@@ -112,7 +112,7 @@ class Bar(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """How many students lie where. `median` is the tick of the line that is drawn there."""
+    """The number of students by points. `median` is the tick of the line that is drawn there."""
 
     description: str
     unit: str  # what the axis from left to right shows
@@ -124,7 +124,7 @@ class Histogram(NamedTuple):
 
 
 def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
-    """How many students have how many points."""
+    """Return how many students have how many points."""
     heights, width = bins(points, max(max_points, *points), HALF_A_POINT)
     # The axis begins before 0, where many are.
     low, high = -width, max(heights) + width
@@ -151,7 +151,7 @@ def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
 
 
 def bins(values: Sequence[float], highest: float, finest: float) -> tuple[dict[float, int], float]:
-    """How many values lie around each of evenly spaced places from 0 to `highest`, and their distance.
+    """Return how many values lie around each of evenly spaced places from 0 to `highest`, and their distance.
 
     The distance is 1, 2 or 5 times a power of ten, and no smaller than `finest`, which is one of these.
     """

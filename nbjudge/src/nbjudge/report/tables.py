@@ -32,7 +32,7 @@ def table_of(columns: Sequence[str], rows: Sequence[Row]) -> Table:
 
 
 def counted(column: str, values: Iterable[str]) -> Table:
-    """How many times each value of a column is there, the most frequent first."""
+    """Return how many times each value of a column is there, the most frequent first."""
     times = Counter(values).most_common()
     return Table((column, "times"), [{column: value, "times": count} for value, count in times])
 
@@ -127,7 +127,7 @@ def findings(assignment: ClassResults, anonymous: bool = False) -> tuple[Table, 
 
 
 def failures(assignment: ClassResults) -> Table:
-    """What did not run, in the order of the students."""
+    """Return what did not run, in the order of the students."""
     rows = [
         {WHO: [each.student], "where": failure.where, "what": failure.what, "why": failure.why}
         for each in assignment.graded
@@ -137,7 +137,7 @@ def failures(assignment: ClassResults) -> Table:
 
 
 def failure_kinds(assignment: ClassResults) -> Table:
-    """What failed, and how often. An error of a student's own making may have any name: it gets none."""
+    """Count what failed. An error of a student's own making may have any name: it gets none."""
     own_error = stops_with("an error of their own")
     failed = (failure for each in assignment.graded for failure in dict.fromkeys(each.failures))
     return counted("what", (own_error if failure.is_own_error else failure.what for failure in failed))
@@ -168,7 +168,7 @@ def not_graded(assignment: ClassResults) -> Table:
 
 
 def remarks(assignment: ClassResults) -> Table:
-    """What was unusual about graded submissions, such as a file left out, and before it the assignment."""
+    """List what was unusual about the assignment, then about submissions, such as a file left out."""
     rows: list[Row] = [{WHO: [], "remark": sentence} for sentence in assignment.warnings]
     rows += [
         {WHO: [each.student], "remark": sentence}
@@ -223,7 +223,7 @@ FEWEST = 10  # students for whom a correlation says anything
 
 
 def groups(assignment: ClassResults) -> Table:
-    """How many agree in each case group, of those whose notebook could be run; and its discrimination."""
+    """Count who agree in each case group, of those whose notebook could be run; with its discrimination."""
     # By cell and name: each student's outcome, and the points of the whole submission.
     outcomes: dict[tuple[Key, str], list[tuple[GroupVerdict, float]]] = defaultdict(list)
     for submission, key, verdict in assignment.verdicts():
@@ -241,7 +241,7 @@ def groups(assignment: ClassResults) -> Table:
 
 
 def discrimination(agree: Sequence[bool], rest: Sequence[float]) -> float | None:
-    """Whether those who agree have more points in all the rest: the point-biserial correlation, -1 to 1.
+    """Correlate agreement with the points in all the rest (point-biserial correlation, -1 to 1).
 
     None if all students or none pass, if all have the same score, and for fewer than ten students. Without
     the group's own points ("corrected item-total"): Henrysson (1963), Psychometrika 28.

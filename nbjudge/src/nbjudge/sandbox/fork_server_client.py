@@ -52,7 +52,7 @@ class SandboxedKernel:
     end_reason: str = ""
 
     def is_alive(self) -> bool:
-        """Whether the kernel runs."""
+        """Return whether the kernel runs."""
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def send_signal(self, number: int) -> None:
@@ -241,7 +241,7 @@ class ForkServerClient:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the fork server still holds its end of the socket."""
+        """Return whether the fork server still holds its end of the socket."""
         poll = select.poll()
         poll.register(self.requests, 0)  # only a hang-up is reported
         return not poll.poll(0)
@@ -351,7 +351,7 @@ class ForkServer(ForkServerClient):
         return self._process.poll() is None and super().is_alive
 
     def client(self) -> ForkServerClient:
-        """What another process is given, so that it can ask this fork server for kernels."""
+        """Return what another process is given, so that it can ask this fork server for kernels."""
         return ForkServerClient(self.modules, self.exposed_modules, self.folder, self.requests)
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ def entries(folder: Folder) -> Iterator[Entry]:
 
 
 def is_reached_by_link(folder: Folder) -> bool:
-    """Whether the folder, or one that it is in below its base, is a link."""
+    """Return whether the folder, or one that it is in below its base, is a link."""
     try:
         os.close(_open_folder(folder, ""))
     except OSError as error:
@@ -126,12 +126,12 @@ def plain_file_names(source: Path, largest: float = math.inf) -> list[str]:
 
 
 def is_extra_file(entry: Entry, largest: float = LARGEST_EXTRA_FILE) -> bool:
-    """Whether an entry is a file that belongs beside a notebook: plain, not too large, no notebook."""
+    """Return whether an entry is a file that belongs beside a notebook: plain, not too large, no notebook."""
     return is_plain_file(entry) and entry.about.st_size <= largest
 
 
 def is_plain_file(entry: Entry) -> bool:
-    """Whether an entry is a file of any size, and no notebook."""
+    """Return whether an entry is a file of any size, and no notebook."""
     return stat.S_ISREG(entry.about.st_mode) and not entry.path.endswith(".ipynb")
 
 
@@ -172,7 +172,7 @@ def write_replacing(data: bytes, goal: Path) -> None:
 
 
 def _list(folder: Folder, inner: str) -> list[tuple[str, os.stat_result]]:
-    """What is in the folder `inner` of a folder, by name."""
+    """Return what is in the folder `inner` of a folder, by name."""
     descriptor = _open_folder(folder, inner)
     try:
         with os.scandir(descriptor) as found:
@@ -207,7 +207,7 @@ def _open_folder(folder: Folder, inner: str) -> int:
 
 
 def _content(descriptor: int, largest: int) -> bytes:
-    """What a descriptor holds, which is closed."""
+    """Return what a descriptor holds, which is closed."""
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
@@ -226,7 +226,7 @@ TIMESTAMP_FILE = "timestamp.txt"
 
 
 def has_timestamp(folder: Path) -> bool:
-    """Whether a plain file of that name is there: no link, no folder, no pipe."""
+    """Return whether a plain file of that name is there: no link, no folder, no pipe."""
     with suppress(OSError):
         about = (folder / TIMESTAMP_FILE).lstat()
         return stat.S_ISREG(about.st_mode) and about.st_size < 1000
@@ -438,7 +438,7 @@ class OutOfReachError(Exception):
 
 
 def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
-    """What a notebook's file holds, without outputs; `raw` is its content, or why that could not be read.
+    """Read a notebook's file without outputs; `raw` is its content, or why that could not be read.
 
     Raises UnreadableFileError if it is no notebook, OutOfReachError if the grader could not read it.
     """

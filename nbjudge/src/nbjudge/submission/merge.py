@@ -107,7 +107,7 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
 
 
 def has_cell_ids(notebook: NotebookNode) -> bool:
-    """Whether the format of a notebook knows cell ids; an older format is invalid with them."""
+    """Return whether the format of a notebook knows cell ids; an older format is invalid with them."""
     return (int(notebook.nbformat), int(notebook.nbformat_minor)) >= (4, 5)
 
 
@@ -238,7 +238,7 @@ def _own_cells(
 
 
 def _takes_long_to_colour(notebook: NotebookNode) -> bool:
-    """Whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
+    """Return whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     lines = (line for source in code for line in source.splitlines())
     return (
@@ -249,7 +249,7 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
 
 
 def _searched(source: str) -> int:
-    """How far Pygments reads, if from each opening bracket of a text it looks for a closing one."""
+    """Return how far Pygments reads, if from each opening bracket of a text it looks for a closing one."""
     end, searched = len(source), 0
     for found in reversed(list(BRACKET.finditer(source))):
         if found[0] == "]":
@@ -285,7 +285,7 @@ def _write_prose(cell: NotebookNode, parts: Iterable[SubmittedCell], space: Pict
 
 
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
-    """Whether a submitted cell is the assignment's own, as students have it: without hidden tests."""
+    """Return whether a submitted cell is the assignment's own, as students have it: without hidden tests."""
     return cell.source.strip() == own.source.strip() or is_released_text(own, cell.source)
 
 
@@ -399,7 +399,7 @@ def _without_commands(text: str) -> str:
 
 
 def _is_simple(text: str) -> bool:
-    """Whether little in it is nested, or opens something that a reader looks for the end of."""
+    """Return whether little in it is nested, or opens something that a reader looks for the end of."""
     depth = deepest = 0
     for brace in re.findall(r"[{}]", text):
         depth = max(0, depth + (1 if brace == "{" else -1))

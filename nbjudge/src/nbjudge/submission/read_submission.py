@@ -129,7 +129,7 @@ def _checked(content: bytes) -> Picture:
 
 
 class PictureSpace:
-    """What the pictures of one notebook may still take, and which of them are not shown."""
+    """The space that one notebook's pictures may still take, and which of them are not shown."""
 
     def __init__(self) -> None:
         self._bytes = ALL_PICTURES
@@ -283,7 +283,7 @@ def _is_likeliest(
     contents: Mapping[str, Collection[str]],
     handed_in: SubmissionFolder,
 ) -> bool:
-    """Whether cells have most of this notebook; where they have as much of another, only this is missing."""
+    """Return whether cells have most of this notebook; if as much of another, only this one is missing."""
     held = {each for cell in cells for each in (cell.source.strip(), cell.grade_id, cell.cell_id)}
     held = held.union(*(defined_names(cell.source) for cell in cells if cell.cell_type == "code"))
     likeness = {

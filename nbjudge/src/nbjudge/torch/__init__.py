@@ -25,7 +25,7 @@ send_along("nbjudge.torch.values")
 
 @dataclass(frozen=True)
 class ModuleBuild(Build):
-    """How a module is made before it is called; see `build`."""
+    """The making of a module before it is called; see `build`."""
 
     builder: str = "module"
     state: dict[str, torch.Tensor] | None = None

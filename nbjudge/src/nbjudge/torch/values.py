@@ -220,7 +220,7 @@ class ModuleBuilder(Builder):
         return module.train(not build["eval"])
 
     def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
-        """What is the same in training is so in evaluation; the other way round it need not be."""
+        """Return what is the same in training is so in evaluation; the other way round it need not be."""
         return [build] if build["eval"] else [build, build | {"eval": True}]
 
     def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:

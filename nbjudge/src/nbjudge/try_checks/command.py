@@ -77,7 +77,7 @@ class Trial:
 
     @property
     def problem(self) -> str:
-        """What its author has to fix, in a sentence; empty where all is as it should be."""
+        """Return what its author has to fix, in a sentence; empty where all is as it should be."""
         return next((problem for verdict in self.verdicts if (problem := self._problem(verdict))), "")
 
     def agrees(self, group: int) -> int:
@@ -240,7 +240,7 @@ def print_problems(problems: Sequence[str], success: str, console: Console) -> E
 
 
 def problems_of_checks(assignment: Assignment, console: Console) -> Iterator[str]:
-    """What is wrong with an assignment's checks on one seed, each in a sentence."""
+    """Yield what is wrong with an assignment's checks on one seed, each in a sentence."""
     for exercise in assignment.exercises.values():
         try:
             tried = try_exercise(assignment, exercise, 1, console)

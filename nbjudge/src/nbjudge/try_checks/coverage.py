@@ -50,7 +50,7 @@ class DrawnExercise:
         self.shapes = [shape for shape in shapes if len(shape) > 1]  # of what goes in and what comes out
 
     def any_case(self, holds: Callable[[Case], object]) -> bool:
-        """Whether something is true of a case."""
+        """Return whether something is true of a case."""
         return any(map(holds, self.cases))
 
     def compares_values(self) -> bool:
@@ -76,7 +76,7 @@ class DrawnExercise:
         return any(len(BUILDERS[build.builder].modes(vars(build))) > 1 for build in builds)
 
     def reference_raises(self) -> bool:
-        """Whether the solution, or a method of it, has a `raise`."""
+        """Return whether the solution, or a method of it, has a `raise`."""
         reference = self.reference
         functions = vars(reference).values() if isinstance(reference, type) else [reference]
         found = (getattr(function, "__code__", None) for function in functions)

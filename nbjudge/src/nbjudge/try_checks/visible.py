@@ -38,7 +38,7 @@ CELL_STOPS = (
 
 @dataclass(frozen=True)
 class VisibleTestsResult:
-    """What one answer's visible tests said: the sentence they stopped at, empty where they passed."""
+    """The result of one answer's visible tests: the sentence they stopped at, empty where they passed."""
 
     kind: Kind
     name: str
@@ -171,7 +171,7 @@ def table_of(tried: Sequence[VisibleTests]) -> Table:
 
 
 def problems(tried: VisibleTests) -> Iterator[str]:
-    """What an author has to fix, each in a sentence."""
+    """Yield what an author has to fix, each in a sentence."""
     if tried.share < LEAST:
         yield (
             f"The visible tests of `{tried.exercise}` catch {tried.share:.0%} of its mistakes, at least "

@@ -70,7 +70,7 @@ class KernelRequest:
 
 
 class AnyConversation(Protocol):
-    """What the tutor needs of a conversation."""
+    """The part of a conversation that the tutor needs."""
 
     def next(self) -> Any:
         """Return the next request or the result. Raises what the work raised."""

@@ -16,7 +16,7 @@ OPTIONS = ("level", "levels")
 
 
 class Disclosure(StrEnum):
-    """What a learner may see."""
+    """The levels of what a learner may see."""
 
     FULL = "full"  # the mistake's name, hints, the smallest failing case, a solution
     MEASURED = "measured"  # measurements, hints, the smallest failing case; no names of mistakes, no solution

@@ -123,7 +123,7 @@ class TutoredAssignment:
 
 @dataclass(frozen=True)
 class Material:
-    """What the tutor has of a course: its assignments by folder, and how much it may reveal of each."""
+    """The tutor's part of a course: its assignments by folder, and how much it may reveal of each."""
 
     assignments: Mapping[str, TutoredAssignment]
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)

@@ -62,7 +62,7 @@ class OnePageRequest(Request, tag="one_page", kw_only=True):
 
 
 class CallReply(Request, tag="answer", kw_only=True):
-    """What the kernel's calls gave, or why there is nothing: see `CallRequest`."""
+    """The results of the kernel's calls, or why there are none: see `CallRequest`."""
 
     conversation: Name
     text: bytes | None = None
@@ -82,7 +82,7 @@ class CallRequest(Message, tag_field="type", tag="calls", kw_only=True):
 
 
 class ShownGroup(msgspec.Struct):
-    """Whether a group of cases passed, with a note if its points are withheld."""
+    """The result of a group of cases, with a note if its points are withheld."""
 
     name: str
     is_earned: bool
@@ -90,7 +90,7 @@ class ShownGroup(msgspec.Struct):
 
 
 class ShownFinding(msgspec.Struct, omit_defaults=True):
-    """What is wrong with an answer; `mistake` is empty if it has no name, or none for the learner."""
+    """A fault of an answer; `mistake` is empty if it has no name, or none for the learner."""
 
     sentence: str
     evidence: str

@@ -51,7 +51,7 @@ class SignedRequest:
     key: str
 
     def has(self, body: bytes) -> bool:
-        """Whether this is the body that was signed."""
+        """Return whether this is the body that was signed."""
         return hmac.compare_digest(hashlib.sha256(body).hexdigest(), self.digest)
 
     def reply_signature(self, status: int, parts: Iterable[bytes]) -> str:
@@ -75,7 +75,7 @@ class Keys:
         return _sign(self._secret, learner)
 
     def verify(self, authorization: str, action: str) -> SignedRequest | None:
-        """What the header says, where its learner has signed it for this action; None for anything else."""
+        """Return the header's content if its learner has signed it for this action, else None."""
         found = _AUTHORIZATION.fullmatch(authorization)
         if found is None:
             return None

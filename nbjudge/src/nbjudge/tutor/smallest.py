@@ -64,7 +64,7 @@ def smallest_difference(
 
 
 def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> bool:
-    """Whether all accepted alternatives give there what the reference does.
+    """Return whether all accepted alternatives give there what the reference does.
 
     Sizes that hang together may come apart when they shrink, and a formula may give something all the same.
     """
@@ -242,7 +242,7 @@ def _rounded(kind: ArrayKind, value: Any) -> Any:
 
 
 def _count(case: Case) -> int:
-    """How many numbers it takes to write a case down."""
+    """Return how many numbers it takes to write a case down."""
     return sum(
         math.prod(leaf.shape) if is_array(leaf) else leaf if type(leaf) is int else 1
         for _, leaf in leaves(_parts(case))

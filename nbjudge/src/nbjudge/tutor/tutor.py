@@ -242,7 +242,7 @@ def check_result(examination: Judgement, disclosure: Disclosure) -> messages.Che
 
 
 def _always_stops(examination: Judgement) -> bool:
-    """Whether no call of the answer gave anything that can be read: there is no result to compare yet."""
+    """Return whether no call of the answer gave anything readable: there is no result to compare yet."""
     answers = [answer for result in examination.results for answer in result.answers]
     return examination.verdict.points == 0 and all(answer.status in NO_RESULT for answer in answers)
 

@@ -45,7 +45,7 @@ class Kind:
         return sys.modules.get(self.library)
 
     def owns(self, value: Any) -> bool:
-        """Whether a value is of this kind."""
+        """Return whether a value is of this kind."""
         # Another thread may be in the middle of importing the library.
         found = (getattr(self.imported(), name, None) for name in self.type_names)
         return isinstance(value, tuple(each for each in found if each is not None))
@@ -75,11 +75,11 @@ class Kind:
         return self.copy(value, False)
 
     def identical(self, value: Any, other: Any) -> bool:
-        """Whether another value is the same to the last bit, NaN included: an argument was left alone."""
+        """Return whether another value is the same to the last bit, NaN included: it was left alone."""
         raise NotImplementedError
 
     def advice_on(self, error: str, message: str) -> str:
-        """What to do about an error of its library, as a sentence; empty where its message says it."""
+        """Return what to do about an error of its library, as a sentence; empty where its message says it."""
         return ""
 
     def draw_from(self, seed: int) -> Callable[[], None]:
@@ -91,7 +91,7 @@ class Kind:
         return []
 
     def companions(self, value: Any) -> dict[str, Any]:
-        """What belongs to a value and is no part of it, such as a gradient."""
+        """Return what belongs to a value and is no part of it, such as a gradient."""
         return {}
 
     def gradients(
@@ -103,7 +103,7 @@ class Kind:
     # At the judge's.
 
     def same(self, value: Any, other: Any, tolerance: Any, equal_nan: bool) -> bool:
-        """Whether two of its values agree within a tolerance (`nbjudge.authoring.Tolerance`)."""
+        """Return whether two of its values agree within a tolerance (`nbjudge.authoring.Tolerance`)."""
         raise NotImplementedError
 
     def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
@@ -196,7 +196,7 @@ class ArrayKind(Kind):
     """A kind whose values have axes, one dtype, and a NumPy array of the same numbers."""
 
     def obstacle(self, value: Any) -> str:
-        """What the value is, in words, if it cannot travel; empty as a rule."""
+        """Describe the value if it cannot travel; empty as a rule."""
         raise NotImplementedError
 
     def as_numbers(self, value: Any) -> Any:
@@ -244,7 +244,7 @@ class ArrayKind(Kind):
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array or a tensor."""
+    """Return whether a value is an array or a tensor."""
     return isinstance(kind_of(value), ArrayKind)
 
 

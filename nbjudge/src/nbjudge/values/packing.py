@@ -75,7 +75,7 @@ def unpack(text: str | bytes, with_code: bool = False) -> Any:
 
 
 def is_plain_key(key: Any, deep: int = DEEPEST_NEST) -> bool:
-    """Whether a dict's key travels as what it is: None, a number, text, or a tuple of these."""
+    """Return whether a dict's key travels as what it is: None, a number, text, or a tuple of these."""
     if isinstance(key, tuple):
         return deep > 0 and len(key) <= LONGEST_LIST and all(is_plain_key(each, deep - 1) for each in key)
     if type(key) in PLAIN_NODES or isinstance(key, (float, str)):  # others, such as an IntEnum, as text
@@ -254,7 +254,7 @@ class MadeInKernel:
         return self._received
 
     def code_object(self) -> Any:
-        """What is executed. Only the side that was asked reads what was received, never the judge."""
+        """Return what is executed. Only the side that was asked reads what was received, never the judge."""
         if self._received:
             return marshal.loads(base64.b64decode(self._received))
         return compile_for_kernel(self.code)
@@ -301,7 +301,7 @@ def copy_value(value: Any, needs_gradients: bool = False) -> Any:
 
 
 def copy_within_graph(value: Any) -> Any:
-    """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
+    """Copy what an answer gets where gradients are asked for: it may write there, and they still flow."""
     return change_leaves(value, lambda leaf: _copy(leaf, lambda kind: kind.copy_within_graph(leaf)))
 
 

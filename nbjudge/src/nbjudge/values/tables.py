@@ -23,7 +23,7 @@ NESTED = 4  # how deep a message's tree may be below a table
 
 
 class PandasKind(Kind):
-    """What tables and columns share."""
+    """The base of tables and columns."""
 
     library = "pandas"
     names = {"pd": "pandas"}

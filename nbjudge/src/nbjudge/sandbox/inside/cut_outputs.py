@@ -59,7 +59,7 @@ class CellOutputs:
         )
 
     def fits(self, size: int) -> bool:
-        """Whether so many bytes fit; they count from now on, one way or the other."""
+        """Return whether so many bytes fit; they count from now on, one way or the other."""
         if self.beyond or self.shown + size > self.limit:
             self.beyond += size
             self.was_cut = True
@@ -101,7 +101,7 @@ class CellOutputs:
                 self._displays.setdefault(name, []).append(output)
 
     def _update(self, displays: list[Output], data: dict[str, str]) -> None:
-        """What comes once is shown in every one of them, and counts as often."""
+        """Count an update once for every output that shows it."""
         if self.fits(sum(map(len, data.values())) * len(displays)):
             for output in displays:
                 output["data"] = data
@@ -186,7 +186,7 @@ def _one_text(output: Output) -> Output:
 
 
 def is_modest(encoded: str) -> bool:
-    """Whether the text is the base64 of a PNG or JPEG picture of modest size."""
+    """Return whether the text is the base64 of a PNG or JPEG picture of modest size."""
     try:
         data = base64.b64decode("".join(encoded.split()), validate=True)
         width, height = _size(data)

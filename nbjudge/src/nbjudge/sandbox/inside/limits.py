@@ -184,7 +184,7 @@ class TotalLimitEnforcer:
         return sum(process.proportional for process in processes) - shared > memory_left
 
     def _has_started_too_many(self, processes: list[Process]) -> bool:
-        """Whether the kernel has started too many processes, also those that ended between two checks.
+        """Return whether the kernel has started too many processes, also those that ended between two checks.
 
         The kernel's namespace numbers its processes and threads in order. Those of other kernels are numbered
         in other namespaces and do not count.
@@ -207,7 +207,7 @@ def highest_number(process: Process) -> int:
 
 
 def is_too_deep(process: str) -> bool:
-    """Whether a process works in a folder whose path is too long for the system.
+    """Return whether a process works in a folder whose path is too long for the system.
 
     Python reads the path at each import, which takes minutes there and cannot be interrupted.
     """

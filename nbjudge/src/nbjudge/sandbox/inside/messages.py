@@ -54,7 +54,7 @@ class KernelReady(msgspec.Struct, tag_field="type", tag="ready", frozen=True):
 
 
 class ExecuteReply(msgspec.Struct, frozen=True):
-    """What the kernel itself said about a cell."""
+    """The kernel's own reply about a cell."""
 
     failed: bool
     count: int | None
@@ -64,7 +64,7 @@ class ExecuteReply(msgspec.Struct, frozen=True):
 
 
 class Stream(msgspec.Struct, tag_field="output_type", tag="stream", frozen=True):
-    """What a cell printed."""
+    """Text that a cell printed."""
 
     name: Literal["stdout", "stderr"]
     text: str
@@ -92,7 +92,7 @@ class ErrorOutput(msgspec.Struct, tag_field="output_type", tag="error", frozen=T
 
 
 class CellReply(msgspec.Struct, tag_field="type", tag="cell", frozen=True):
-    """What became of a cell; `reply` is None if the kernel did not answer."""
+    """The result of a cell; `reply` is None if the kernel did not answer."""
 
     outputs: list[Stream | DisplayData | ExecuteResult | ErrorOutput] = []
     output_left: int | None = None
@@ -132,7 +132,7 @@ class KernelRequest(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What has become of a requested kernel: "started" comes from the kernel's own process.
+    """The state of a requested kernel: "started" comes from the kernel's own process.
 
     "ended" with the limit that it exceeded as its reason, if it did.
     """

@@ -213,7 +213,7 @@ def _is_idle(message: dict[str, Any]) -> bool:
 
 
 def _short_reply(content: dict[str, Any]) -> ExecuteReply:
-    """What the grader reads of a cell's reply."""
+    """Return what the grader reads of a cell's reply."""
     entries, count = content.get("payload"), content.get("execution_count")
     entries = entries[:100] if isinstance(entries, list) else []
     return ExecuteReply(

@@ -109,7 +109,7 @@ def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[s
 
 
 def content_of(file: int, kind: type[T]) -> T:
-    """What a file of JSON holds."""
+    """Return what a file of JSON holds."""
     with os.fdopen(file, "rb") as stream:
         return msgspec.json.decode(stream.read(), type=kind)
 
@@ -180,7 +180,7 @@ def wait_for_sockets(kernel: int, connection: dict[str, str | int], grader: sock
 
 
 def is_closed(grader: socket.socket) -> bool:
-    """Whether the grader has closed its end."""
+    """Return whether the grader has closed its end."""
     try:
         return not grader.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -351,7 +351,7 @@ def leave_plain_python(transformers: Any) -> None:
 
 
 def is_plain_python(source: str) -> bool:
-    """Whether Python parses the source; False also where it could warn, because the cell itself will."""
+    """Return whether Python parses the source; False also where it would warn, as the cell itself will."""
     if UNUSUAL_ESCAPE.search(source):
         return False
     try:

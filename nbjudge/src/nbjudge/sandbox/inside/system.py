@@ -51,7 +51,7 @@ def die_with_parent(signal_number: int) -> None:
 
 
 def let_others_look(allowed: bool) -> None:
-    """Whether processes of the same user may trace this one and read its memory."""
+    """Set whether processes of the same user may trace this one and read its memory."""
     _checked(_libc.prctl(_DUMPABLE, int(allowed), 0, 0, 0))
 
 

@@ -160,7 +160,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
 
 
 def _has_reader() -> bool:
-    """Whether someone sits at the notebook: programs that run notebooks cannot answer a prompt."""
+    """Return whether someone sits at the notebook: programs that run notebooks cannot answer a prompt."""
     return bool(getattr(getattr(get_ipython(), "kernel", None), "_allow_stdin", False))
 
 

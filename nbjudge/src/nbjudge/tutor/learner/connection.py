@@ -32,7 +32,7 @@ class Connection:
 
     @property
     def is_starting(self) -> bool:
-        """Whether a tutor on this machine is still loading its libraries."""
+        """Return whether a tutor on this machine is still loading its libraries."""
         return self.tutor is not None and not self.tutor.is_ready
 
     def begin(self, folder: str) -> LocalTutor | NetworkTutor:

@@ -30,7 +30,7 @@ class ExerciseHistory:
 
     @property
     def is_right(self) -> bool:
-        """Whether the last check found nothing wrong."""
+        """Return whether the last check found nothing wrong."""
         return bool(self.right_at)
 
 

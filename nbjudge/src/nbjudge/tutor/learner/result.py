@@ -43,7 +43,7 @@ PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 
 
 def is_notebook(shell: object) -> bool:
-    """Whether the shell has cells and a page for panels: Jupyter's, or one derived from it as in Colab."""
+    """Return whether the shell has cells and a page for panels: Jupyter's or Colab's, for example."""
     return any(kind.__name__ == NOTEBOOK for kind in type(shell).__mro__)
 
 
@@ -157,7 +157,7 @@ class CheckPanel:
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer would get all points."""
+        """Return whether the answer would get all points."""
         return self._result.points == self._result.max_points
 
     @property
@@ -349,7 +349,7 @@ def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage 
 
 
 def has_written(folder: Path, question: str) -> bool:
-    """Whether the saved notebook in this folder holds an answer of some words to a written question."""
+    """Return whether the notebook saved in this folder holds an answer to a written question."""
     return any(
         len("".join(cell.get("source", "")).split()) >= FEWEST_WORDS
         for path in sorted(folder.glob("*.ipynb"))
