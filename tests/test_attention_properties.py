@@ -105,7 +105,7 @@ def test_broken_functions_are_broken_in_lesson_3(family):
 
 
 @every_family
-def test_a_group_holds_both_kinds_in_an_order_that_is_drawn(family):
+def test_a_group_holds_both_kinds_in_drawn_order(family):
     """And in one code, of which each draw has its own."""
     orders, codes = set(), set()
     for seed in range(6):
@@ -125,7 +125,7 @@ def test_every_family_is_asked_about():
     assert asked == [len(drawn(2, family)) for family in FAMILIES]
 
 
-def test_one_answer_for_all_a_coin_and_a_table_of_other_draws_earn_nothing():
+def test_guessing_earns_nothing():
     coin = torch.Generator().manual_seed(0)
     seen = {True: set(), False: set()}
     for seed, family in product(range(6), FAMILIES):
@@ -143,7 +143,7 @@ def test_one_answer_for_all_a_coin_and_a_table_of_other_draws_earn_nothing():
 
 
 @every_family
-def test_no_name_and_no_text_in_a_function_tells_its_label(family):
+def test_no_text_in_a_function_tells_its_label(family):
     for seed in range(3):
         for candidate in drawn(seed, family):
             sent = unpack(pack(candidate.function), with_code=True)

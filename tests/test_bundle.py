@@ -98,7 +98,7 @@ def members(school) -> Members:
 # ---- the zip ----
 
 
-def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
+def test_the_zip_holds_what_students_need(school, members):
     course, bundle = school
     wheel, grader = wheel_in(members), wheel_in(members, "nbjudge")
     lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
@@ -122,7 +122,7 @@ def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(scho
     assert "Requires-Dist: torch>=" in metadata and "Requires-Dist: nbjudge[learner]>=" in metadata
 
 
-def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
+def test_the_same_course_makes_the_same_zip(school, tmp_path):
     course, bundle = school
     copied = tmp_path / "elsewhere"
     shutil.copytree(course.root, copied)
@@ -133,7 +133,7 @@ def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
     assert second_bundle.read_bytes() == bundle.read_bytes()
 
 
-def test_a_wheel_with_other_content_has_another_version(school, members, tmp_path):
+def test_another_content_is_another_version(school, members, tmp_path):
     """pip does not install a wheel over an installed one of the same version."""
     root = tmp_path / "course"
     shutil.copytree(school[0].root, root)
@@ -151,7 +151,7 @@ def test_a_wheel_with_other_content_has_another_version(school, members, tmp_pat
     assert len(versions) == 2
 
 
-def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, monkeypatch, capsys):
+def test_a_missing_release_is_told(school, tmp_path, monkeypatch, capsys):
     root = tmp_path / "course"
     shutil.copytree(school[0].root, root, ignore=shutil.ignore_patterns("dist", "release"))
     type_bundle(monkeypatch, root, 1)
@@ -161,7 +161,7 @@ def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, m
 
 
 @pytest.mark.lesson
-def test_the_courses_own_zip_has_no_leak_and_its_package_works_alone(tmp_path):
+def test_the_courses_own_zip_has_no_leak(tmp_path):
     course = find_course(ROOT)
     bundle = make_bundle(course, tmp_path, Console(width=1000))  # a failed test shows what it says
     members = read_zip(bundle.read_bytes())
@@ -265,7 +265,7 @@ def test_it_checks_from_the_wheels_alone(taught_members, tmp_path):
     assert "✓ right in all 2 groups of cases" in right and "✗" not in right
 
 
-def test_answers_are_where_the_tutor_reads_them_and_nowhere_else(taught, taught_members):
+def test_answers_are_only_where_the_tutor_reads(taught, taught_members):
     assert leaks(taught[1], taught[0], tutor=True) == []
     inside = read_zip(taught_members[wheel_in(taught_members)])
     course = {name for name in inside if name.startswith("attention_lab/course/")}
@@ -276,7 +276,7 @@ def test_answers_are_where_the_tutor_reads_them_and_nowhere_else(taught, taught_
 
 
 @pytest.mark.parametrize("file", [f"checks/{NAME}.py", "nbgrader_config.py", "checks/another.py"])
-def test_the_gate_refuses_what_the_course_does_not_have(taught, taught_members, tmp_path, file):
+def test_the_gate_refuses_foreign_files(taught, taught_members, tmp_path, file):
     inside = read_zip(taught_members[wheel_in(taught_members)])
     inside[f"attention_lab/course/{file}"] = b"x = 1"
     taught_members[wheel_in(taught_members)] = write_zip(inside)
@@ -411,7 +411,7 @@ def test_the_gate_refuses(school, members, tmp_path, leak):
     assert re.search(r"(: |, )(take|run|clear|make|put)[^.]*.*\.$", found[0]), found
 
 
-def test_the_gate_looks_at_links_twins_and_what_is_no_zip(school, members, tmp_path):
+def test_the_gate_refuses_links_and_twins(school, members, tmp_path):
     bundle = tmp_path / "made.zip"
     bundle.write_bytes(b"no zip")
     assert "cannot be read as a zip" in leaks(bundle, school[0])[0]

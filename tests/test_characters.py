@@ -37,7 +37,7 @@ def edited(path, change):
     path.write_text(json.dumps(notebook))
 
 
-def test_the_answers_are_the_saved_ones_found_from_the_folder_or_one_within(lessons):
+def test_saved_answers_are_found_from_the_folder(lessons):
     own = own_answers(lessons)
     layer = own.RotaryAttention(8, 2)
     output, cache = layer(torch.randn(1, 3, 8))
@@ -68,7 +68,7 @@ def test_what_is_missing_is_said_in_a_sentence(lessons, name, text, message):
     assert raised.value._render_traceback_() == [str(raised.value)]
 
 
-def test_in_any_split_the_logits_are_those_of_one_pass_also_beyond_the_window():
+def test_any_split_gives_the_logits_of_one_pass():
     own = own_answers(ROOT / "solutions")
     torch.manual_seed(0)
     model = CharacterModel(20, own.RotaryAttention, 16, 2, 2, window=5).eval()
@@ -105,7 +105,7 @@ def run(*words, folder):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
-def test_the_script_trains_and_writes_in_a_folder_of_lessons(lessons):
+def test_the_script_trains_and_writes(lessons):
     done = run("--seconds", "1", "--start", "The bank ", folder=lessons)
     assert done.returncode == 0, done.stderr
     assert "\nThe bank " in done.stdout and "parameters" in done.stdout
@@ -120,7 +120,7 @@ def test_the_script_trains_and_writes_in_a_folder_of_lessons(lessons):
         (("--start", "Ünder"), "never read 'Ü'"),
     ],
 )
-def test_the_script_says_what_is_wrong_before_the_training(lessons, words, message):
+def test_the_script_checks_before_the_training(lessons, words, message):
     (lessons / "nothing/here").mkdir(parents=True)
     done = run(*words, folder=lessons)
     assert done.returncode and message in done.stderr and "Traceback" not in done.stderr

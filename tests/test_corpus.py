@@ -64,7 +64,7 @@ def sentences(text):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("parallel", ["true", "false"])
-def test_another_process_has_the_same_news_and_vocabulary(news, parallel):
+def test_another_process_has_the_same_news(news, parallel):
     printed = subprocess.run(
         [sys.executable, "-c", FINGERPRINTS],
         env=os.environ | {"PYTHONHASHSEED": "123", "TOKENIZERS_PARALLELISM": parallel},
@@ -77,7 +77,7 @@ def test_another_process_has_the_same_news_and_vocabulary(news, parallel):
     assert printed.splitlines()[-1].split() == expected
 
 
-def test_the_global_random_state_is_neither_used_nor_changed(news):
+def test_the_global_random_state_is_left_alone(news):
     random.seed(5)
     before = random.getstate()
     assert load_news() == news
@@ -92,7 +92,7 @@ def test_one_line_says_which_news(capsys):
     assert news.source == "generated"
 
 
-def test_there_are_enough_texts_and_every_split_has_every_topic(news):
+def test_every_split_has_every_topic(news):
     total = sum(map(len, splits(news)))
     assert total >= 1200
     assert 0.65 < len(news.train) / total < 0.75
@@ -131,7 +131,7 @@ def test_counting_words_is_good_and_not_perfect(news):
     assert model.score(counts.transform(news.pairs.texts), news.pairs.labels) <= 0.5
 
 
-def test_the_texts_of_a_pair_have_the_same_words_in_another_order_and_other_labels(news):
+def test_a_pair_has_the_same_words_in_two_orders(news):
     assert len(news.pairs) >= 100 and len(news.pairs) % 2 == 0
     seen = set()
     for first in range(0, len(news.pairs), 2):
@@ -142,7 +142,7 @@ def test_the_texts_of_a_pair_have_the_same_words_in_another_order_and_other_labe
     assert seen == {frozenset(two) for two in combinations(range(5), 2)}
 
 
-def test_in_a_pair_the_label_is_the_topic_of_the_one_named_first(news):
+def test_a_pairs_label_is_the_first_ones_topic(news):
     topic_of = {actor: index for index in range(len(TOPICS)) for actor in topic(index).actors}
     for text, label in zip(news.pairs.texts, news.pairs.labels, strict=True):
         places = {text.lower().find(actor): actor for actor in topic_of if actor in text.lower()}
@@ -161,7 +161,7 @@ def test_every_split_has_pairs_and_none_is_across_two(news):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_held_out_pairs_use_known_words_about_actors_that_never_met(seed):
+def test_held_out_pairs_are_of_actors_that_never_met(seed):
     """And all texts are made of known pieces, and fit."""
     news = load_news(seed=seed)
     tokenizer = train_tokenizer(news.train.texts)
@@ -252,7 +252,7 @@ def test_a_seed_divides_the_bbc_news_alike(monkeypatch, hub):
     assert load_news("bbc", seed=2).validation != load_news("bbc", seed=3).validation
 
 
-def test_articles_that_are_there_twice_are_not_trained_on_and_tested(monkeypatch, hub):
+def test_no_article_is_trained_on_and_tested(monkeypatch, hub):
     hub()
     twice = rows("train", 10)
     both = {column: values * 2 for column, values in twice.items()}
@@ -356,19 +356,19 @@ def test_the_vocabulary_has_exactly_the_size_asked_for():
     assert train_tokenizer(NEWS.train.texts, vocab_size=300).get_vocab_size() == 300
 
 
-def test_it_learns_from_the_texts_it_is_given_and_no_others():
+def test_it_learns_from_the_given_texts_only():
     tokenizer = train_tokenizer(["a zebra", "two zebras"], vocab_size=23)
     assert "zebra" in tokenizer.get_vocab() and "zebra" not in TOKENIZER.get_vocab()
     assert UNK in tokenizer.encode("market").ids
 
 
 @pytest.mark.parametrize(("size", "found"), [(1000, 26), (5, 19)])
-def test_texts_that_do_not_hold_that_many_pieces_are_refused(size, found):
+def test_texts_with_too_few_pieces_are_refused(size, found):
     with pytest.raises(ValueError, match=rf"{size} word pieces and found {found} in 2 texts"):
         train_tokenizer(["a zebra", "two zebras"], vocab_size=size)
 
 
-def test_capitals_make_no_difference_and_punctuation_is_alone():
+def test_capitals_do_not_matter():
     assert TOKENIZER.encode("THE Bank, the BANK.").tokens == ["[CLS]", "the", "bank", ",", "the", "bank", "."]
 
 
@@ -379,7 +379,7 @@ def test_the_sentences_of_the_lesson_are_whole_words():
 
 @settings(max_examples=60, deadline=None)
 @given(ANY_TEXTS)
-def test_sequences_start_with_cls_and_are_padded_on_the_right_to_the_longest(texts):
+def test_sequences_are_padded_on_the_right(texts):
     alone = [TOKENIZER.encode(text) for text in texts]
     longest = max(len(encoding) for encoding in alone)
     for encoding, single in zip(TOKENIZER.encode_batch(texts), alone, strict=True):

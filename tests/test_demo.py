@@ -82,9 +82,7 @@ def test_a_folder_that_is_no_demo_is_never_removed(tmp_path, kind):
         (4, "twice", ExpectedOutcome("mistake", "twice"), False),
     ],
 )
-def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mistake(
-    points, mistake, expected, agrees
-):
+def test_when_a_verdict_is_as_expected(points, mistake, expected, agrees):
     assert Judged(points, 4, "", mistake).is_as(expected) is agrees
 
 
@@ -100,7 +98,7 @@ def test_a_surprise_is_counted_and_told():
     assert surprised.surprises == ["softmax: expected all points, got 2 of 8 points (twice)."]
 
 
-def test_the_table_shows_names_as_they_are_and_the_first_sentence_of_the_first_message():
+def test_the_table_shows_the_first_sentence():
     console = Console(file=io.StringIO(), width=120)
     judged = {"score": Judged(3, 3), "softmax": Judged(2, 8, "`softmax` [sums] to 2.5. Divide.", "twice")}
     exercises = {name: Exercise(name, ()) for name in judged}
@@ -135,7 +133,7 @@ def test_a_demo_without_the_expected_verdicts_fails(tmp_path, monkeypatch):
     assert not leftover.exists()
 
 
-def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
+def test_without_bubblewrap_the_demo_says_so(monkeypatch, tmp_path):
     run_demo_module = attention_lab.maintain.demo.run_demo
     monkeypatch.setattr(run_demo_module, "sandbox_refusal", lambda: "There is no bwrap: install it.")
     lesson = Assignment(Course(tmp_path), "01_dot_product", "dot_product")
@@ -188,7 +186,7 @@ def written_out(lesson, name):
 @pytest.mark.long
 @pytest.mark.lesson
 @pytest.mark.parametrize(("lesson", "name"), EXERCISES)
-def test_every_answer_in_a_cell_is_still_that_mistake_or_right(lesson, name):
+def test_answers_in_cells_stay_what_they_are(lesson, name):
     material = released_material(lesson)[name]
     assert sorted(material.mistakes) == sorted(written_out(lesson, name))
     for mistake, cell in material.mistakes.items():
@@ -280,7 +278,7 @@ def test_an_answer_keeps_the_docstring_of_its_stub(answer, lines):
 
 
 @pytest.mark.parametrize("count", [1, 24, 700])
-def test_names_are_different_from_each_other_and_the_same_every_time(count):
+def test_names_differ_and_stay_the_same(count):
     names = invented_names(count, seed=3)
     assert len(set(names)) == count
     assert names == invented_names(count, seed=3)
@@ -295,7 +293,7 @@ def test_a_class_has_the_names_that_break_things():
 
 @pytest.mark.integration
 @every_lesson
-def test_the_same_seed_hands_in_the_same_work_and_another_seed_other_work(lesson):
+def test_a_seed_decides_the_work(lesson):
     def work(seed):
         hand_ins = Writer(released_material(lesson), seed).hand_ins(24)
         return [(hand_in.kind, hand_in.answers, hand_in.expected) for hand_in in hand_ins]

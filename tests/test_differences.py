@@ -342,12 +342,12 @@ def with_an_empty_row(draw):
         ),
     ],
 )
-def test_a_wrong_sum_is_told_by_the_rows_that_there_are(answer, cases, sentence):
+def test_a_wrong_sum_is_told_by_rows(answer, cases, sentence):
     exercise = exercise_of("share", ("weights",), cases, axes=(("queries", "keys"),), weights=0)
     assert judged(exercise, share, answer).message == sentence
 
 
-def test_one_line_that_stops_in_every_group_is_told_once():
+def test_a_line_that_always_stops_is_told_once():
     exercise = exercise_of(
         "add",
         ("sum",),
@@ -385,7 +385,7 @@ def cached(token):
         ),
     ],
 )
-def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(spoil, sentence):
+def test_the_array_that_differs_is_named(spoil, sentence):
     exercise = exercise_of("cached", ("output", "cache"), lambda draw: [case(draw.normal(*draw.sizes(2)))])
     (found,) = judged(exercise, cached, lambda x: (x, spoil(cached(x)[1], x)), seed=1).findings
     assert re.search(sentence, found.sentence), found.sentence
@@ -399,7 +399,7 @@ def test_other_numbers_may_say_as_much(sentence):
     assert is_right(exercise, case(refuses=(5,), or_naming=(10, 2)), error_answer, error_answer)
 
 
-def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
+def test_an_empty_row_may_have_a_gradient():
     """Weights of the output are never so large that a right answer's gradient overflows."""
 
     def shares(x):
@@ -430,7 +430,7 @@ def even(sentence):
 
 
 @pytest.mark.parametrize(("sentence", "mistake"), [("that cannot work", "answer"), ("", None)])
-def test_an_error_raised_on_purpose_is_recognised_in_other_words(sentence, mistake):
+def test_an_intended_error_may_have_other_words(sentence, mistake):
     exercise = exercise_of(
         "even",
         ("numbers",),

@@ -111,7 +111,7 @@ def test_every_relative_link_resolves(page):
 
 
 @every_page
-def test_every_path_and_test_of_the_repository_that_is_named_exists(page):
+def test_every_named_path_exists(page):
     missing = [
         path
         for path in repository_paths(page)
@@ -156,7 +156,7 @@ def test_nothing_outside_the_repository_is_named(page):
 
 
 @pytest.mark.lesson
-def test_the_contract_names_the_exercises_that_are_graded():
+def test_the_contract_names_the_exercises():
     graded: dict[str, set[str]] = {}
     for lesson in LESSONS.values():
         graded.setdefault(lesson.folder, set()).update(lesson.exercises)
@@ -167,7 +167,7 @@ def test_the_contract_names_the_exercises_that_are_graded():
 
 @pytest.mark.lesson
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
-def test_the_contract_says_signatures_and_what_is_not_allowed(lesson):
+def test_the_contract_has_the_signatures(lesson):
     promised, cells = contract()[lesson.folder], answer_cells(lesson.folder)
     for name, (signature, _) in promised.items():
         assert signature_of(name, f"def {signature}: ...") == signature_of(name, cells[name])
@@ -182,7 +182,7 @@ def test_the_contracts_tolerances_are_the_judges():
     assert numbers == {"32": Tolerance().float32, "64": Tolerance().float64}
 
 
-def test_every_promise_of_the_threat_model_names_its_test():
+def test_every_promise_names_its_test():
     promised = (DOCS / "threat-model.md").read_text().split("## What is promised")[1].split("\n## ")[0]
     rows = [row for row in table_rows(promised) if row[0] != "promise"]
     assert len(rows) > 20
@@ -204,7 +204,7 @@ def test_the_stated_limits_are_the_graders():
     assert stated and stated.items() <= known.items()
 
 
-def test_the_lines_for_another_course_are_those_that_init_adds(tmp_path):
+def test_the_documented_lines_are_those_of_init(tmp_path):
     (snippet,) = [block for block in fences(DOCS / "other-courses.md", "python") if "configure" in block]
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     add_to_configuration(tmp_path)
@@ -212,7 +212,7 @@ def test_the_lines_for_another_course_are_those_that_init_adds(tmp_path):
     assert [ast.unparse(node) for node in added] == [ast.unparse(node) for node in ast.parse(snippet).body]
 
 
-def test_the_table_of_the_checks_has_every_folder_under_its_lesson():
+def test_the_table_of_checks_has_every_folder():
     page = (ROOT / "checks" / "README.md").read_text()
     rows = re.findall(r"^\| (\d+) \| \[(\w+)\]\(\2\) \|", page, re.MULTILINE)
     lessons = sorted(lesson.folder.split("_", 1) for lesson in LESSONS.values())

@@ -92,7 +92,7 @@ def cases_of(exercise, seed: int, deliberate: bool = False):
 
 
 @every_exercise
-def test_no_number_copied_from_the_page_fits_a_whole_group(lesson, exercise):
+def test_no_copied_number_fits_a_whole_group(lesson, exercise):
     answer = lesson.reference_answer(exercise.name)
     for seed in SEEDS:
         for group, cases in cases_of(exercise, seed):
@@ -169,7 +169,7 @@ def test_each_way_gives_bit_for_bit_what_it_says(seed):
         assert torch.equal(function(obfuscation, first, inner, second)(X), right)
 
 
-def test_a_name_that_is_given_is_never_the_name_of_something_else():
+def test_a_given_name_has_one_meaning():
     """`w` comes from outside; a fresh name that hid it would be an error on some seed."""
     choices = {"way": ("a = x\nb = a\nc = b\nreturn c * w", "d = w\ne = d\nreturn e + x")}
     for seed in range(60):
@@ -360,7 +360,7 @@ def row_per_sentence(call):
     ["masked_softmax", "masked_attention", "AttentionHead", "MultiHeadAttention"]
     + ["EfficientMultiHeadAttention", "GroupedQueryAttention", "RotaryAttention"],
 )
-def test_a_mask_has_a_row_per_query_also_where_there_are_as_many_sentences(name):
+def test_a_mask_has_a_row_per_query(name):
     right, (_, exercise) = reference(name), COURSE.exercise(name)
     wrong = row_per_sentence(right.forward if inspect.isclass(right) else right)
     if inspect.isclass(right):
@@ -416,11 +416,11 @@ def with_numpy(d_k, samples=10_000, seed=0):
 
 
 @pytest.mark.parametrize("answer", [one_pair_after_the_other, about_zero, with_numpy])
-def test_a_variance_that_was_measured_in_any_way_gets_full_marks(answer):
+def test_any_measured_variance_gets_full_marks(answer):
     assert verdict_on("score_variance", answer, seed=11).points == VARIANCE.points
 
 
-def test_places_of_measured_variances_stay_well_within_what_is_allowed():
+def test_measured_variances_stay_within_the_limit():
     """Massart: the largest distance passes t with a chance of at most 2 exp(-2 n t²)."""
     scatter = sys.modules[VARIANCE.groups[0].make.__module__.rsplit(".", 1)[0] + ".score_variance_scatter"]
     dice = np.random.default_rng(5)
@@ -512,6 +512,6 @@ def two_by_two(query, key, value, block_size, causal=False):
 
 
 @pytest.mark.parametrize("wrong", [keeps_causal_blocks, two_by_two])
-def test_causal_blocks_that_stay_cost_memory_and_scores(wrong):
+def test_kept_causal_blocks_cost_memory(wrong):
     memory, scores = groups_lost(verdict_on("flash_attention", wrong, seed=3))
     assert memory.startswith("memory") and scores.startswith("no scores for hidden")

@@ -188,7 +188,7 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
 
 @every_exercise
 @every_block
-def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exercise, block):
+def test_every_mistake_is_named_first(lesson, exercise, block):
     reference = lesson.reference_answer(exercise.name)
     for seed in seeds_of(lesson, exercise, block):
         for mistake in exercise.mistakes:
@@ -233,7 +233,7 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
 
 
 @every_exercise
-def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
+def test_enough_mistakes_and_alternatives(lesson, exercise):
     mistakes, ways = (10, 5) if exercise.name in CENTRAL else (6, 2)
     named, accepted = len(exercise.mistakes), len(exercise.accepted_alternatives)
     assert named >= mistakes, f"{exercise.name} names {named} mistakes: {mistakes} are asked for"

@@ -63,7 +63,7 @@ def test_headings_are_one_title_and_no_skipped_level(lesson):
 
 
 @every_lesson
-def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_a_warm_up(lesson):
+def test_every_exercise_has_effort_and_hints(lesson):
     notebook = read_notebook(lesson.source_path)
     announced = []
     for position, cell in enumerate(notebook.cells):
@@ -165,7 +165,7 @@ def test_a_picture_or_slider_has_prose_beside_it(lesson):
 
 
 @every_notebook
-def test_links_lead_to_lessons_that_exist_or_to_the_announced_next_one(lesson):
+def test_links_lead_to_lessons_that_exist(lesson):
     existing = {(each.folder, each.name) for each in LESSONS}
     last = max(map(lesson_number, LESSONS))
     for cell in read_notebook(lesson.source_path).cells:
@@ -249,7 +249,7 @@ def names_of(cell, bound):
 
 
 @every_lesson
-def test_the_minutes_are_those_of_its_words_code_and_exercises(lesson):
+def test_the_minutes_are_those_counted(lesson):
     notebook = read_notebook(lesson.source_path)
     ranges = [int(number) for number in RANGES.search(notebook.cells[0].source).groups()]
     for part, low, high in ((core_path(notebook), *ranges[:2]), (notebook, *ranges[2:])):

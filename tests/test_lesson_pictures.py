@@ -14,7 +14,7 @@ WIDGET_MODULES |= {f"attention_lab.start.{name}" for name in ("progress_page", "
 
 
 @every_notebook
-def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
+def test_only_sliders_are_not_compared(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
             ignored = "nbval-ignore-output" in cell.metadata.get("tags", [])

@@ -79,14 +79,14 @@ def quickstart(tmp_path_factory) -> Path:
     return folder / "quick"
 
 
-def test_an_assignment_that_was_never_generated_is_said_once_before_any_work(quickstart):
+def test_an_ungenerated_assignment_is_told_once(quickstart):
     submit(quickstart, "source", "ps1", *(f"student{number}" for number in range(20)))
     for command in (("nbjudge", "grade"), ("nbgrader", "autograde"), ("nbjudge", "report")):
         assert typed(quickstart, *command, "ps1", status=1).count(NOT_YET) == 1
     assert not (quickstart / "autograded").exists()
 
 
-def test_commands_say_which_notebook_and_what_is_missing(quickstart):
+def test_commands_say_what_is_missing(quickstart):
     for command in ("try", "visible"):
         assert "There is nothing to try: no file under" in typed(quickstart, "nbjudge", command, status=1)
     output = typed(quickstart, "nbjudge", "new-exercise", "ps1", "median", status=1)
@@ -98,7 +98,7 @@ def test_commands_say_which_notebook_and_what_is_missing(quickstart):
 
 
 @pytest.mark.parametrize("old_checks", [False, True])
-def test_a_new_exercise_works_in_a_notebook_without_ids(tmp_path, old_checks):
+def test_a_new_exercise_needs_no_ids(tmp_path, old_checks):
     root, notebook = make_old_course(tmp_path / "old", checks=CHECKS if old_checks else ""), "week1/weather"
     path = root / "source" / f"{notebook}.ipynb"
     path.write_text(path.read_text().replace("raise RuntimeError", "RuntimeError"))

@@ -225,7 +225,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
             assert verdict.points == 0, f"{name}, seed {seed}: {agree}"
 
 
-def test_which_groups_tell_is_the_same_on_every_seed_and_some_do(lesson, exercise):
+def test_the_groups_that_tell_are_the_same(lesson, exercise):
     reference = lesson.reference_answer(exercise.name)
     telling = {
         tuple(draw_group(exercise, group, reference, seed).requires_computation for group in exercise.groups)

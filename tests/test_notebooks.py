@@ -41,7 +41,7 @@ pytestmark = pytest.mark.lesson
 
 
 @every_notebook
-def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson):
+def test_the_source_is_in_canonical_form(lesson):
     text = lesson.source_path.read_text()
     assert canonical(nbformat.reads(text, as_version=4)) == text, "its form is JupyterLab's: run `make build`"
     notebook = read_notebook(lesson.source_path)
@@ -54,7 +54,7 @@ def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson)
 
 
 @every_notebook
-def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
+def test_every_cell_has_an_id_of_its_own(lesson):
     cells = read_notebook(lesson.source_path).cells
     ids = [cell.id for cell in cells]
     twice = {each for each in ids if ids.count(each) > 1}
@@ -66,7 +66,7 @@ def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
 
 
 @every_notebook
-def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
+def test_cells_are_marked_for_nbgrader(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         marks = marks_of(cell)
         if not marks:
@@ -85,7 +85,7 @@ def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
 
 
 @every_lesson
-def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson):
+def test_the_set_up_cell_imports_what_answers_use(lesson):
     code = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
     assert code[0].id == "setup", f"the first code cell is {code[0].id}, and should be setup"
     imported = {
@@ -107,7 +107,7 @@ def modules_imported(cells):
 
 
 @every_notebook
-def test_what_it_imports_students_have_and_what_is_graded_the_sandbox_shows(lesson):
+def test_the_sandbox_shows_what_is_imported(lesson):
     cells = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
     unknown = modules_imported(cells) - set(STUDENT_MODULES)
     assert not unknown, f"students do not have {unknown}: name what they need in attention_lab/students.py"
@@ -118,7 +118,7 @@ def test_what_it_imports_students_have_and_what_is_graded_the_sandbox_shows(less
 
 
 @every_notebook
-def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
+def test_no_number_is_a_size_that_is_drawn(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
             constants = (n.value for n in ast.walk(ast.parse(code_of(cell))) if isinstance(n, ast.Constant))
@@ -127,7 +127,7 @@ def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
 
 
 @every_lesson
-def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesson):
+def test_every_graded_cell_hides_one_check(lesson):
     for cell in graded_code_cells(read_notebook(lesson.source_path)):
         hidden, names = HIDDEN.findall(cell.source), CHECK.findall(cell.source)
         assert len(hidden) == len(names) == 1, f"{cell.id} should have one hidden region with one check in it"
@@ -166,7 +166,7 @@ def test_a_lesson_ends_on_its_whole_code(lesson):
 
 
 @every_lesson
-def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
+def test_every_exercise_has_both_its_cells(lesson):
     notebook = read_notebook(lesson.source_path)
     names = set(lesson.exercises)
     assert names, f"no exercise is found under {lesson.checks_path}"
@@ -177,7 +177,7 @@ def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
 
 
 @every_lesson
-def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
+def test_an_answer_cell_is_one_definition(lesson):
     for name, cell in answer_cells(read_notebook(lesson.source_path)).items():
         nodes = ast.parse(cell.source).body
         assert [getattr(node, "name", None) for node in nodes] == [name], f"{name}: define just that"
@@ -202,7 +202,7 @@ def defined_names(cell):
 
 
 @every_notebook
-def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
+def test_nothing_graded_needs_a_cell_left_out(lesson):
     defined, left_out = set(dir(builtins)), set()
     for cell in [c for c in read_notebook(lesson.source_path).cells if c.cell_type == "code"]:
         if "left-out-of-grading" in cell.metadata.get("tags", []):
@@ -214,7 +214,7 @@ def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
         assert not (used & left_out) - defined, f"{cell.id} needs {(used & left_out) - defined}"
 
 
-def test_the_first_page_asks_for_nothing_and_is_worth_nothing():
+def test_the_first_page_is_worth_nothing():
     (page,) = (notebook for notebook in NOTEBOOKS if notebook not in LESSONS)
     cells = read_notebook(page.source_path).cells
     assert [cell.id for cell in cells if marks_of(cell)] == ["setup"]

@@ -43,7 +43,7 @@ def three_tokens():
         return [layer(x) for layer in layers]
 
 
-def test_all_tokens_at_once_hold_the_same_numbers_in_row_two(four_tokens):
+def test_all_tokens_at_once_have_the_same_row_two(four_tokens):
     tokens, _ = four_tokens
     scores = answer("dot_product", "attention_scores")(tokens, tokens)
     assert_prints(scores[2], [1.3127, 1.1213, 1.5807, 1.3343])
@@ -120,14 +120,14 @@ def how_are_you():
     return scores, torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]])
 
 
-def test_how_are_you_is_mixed_by_scores_with_a_pencil_and_by_weights(how_are_you):
+def test_how_are_you_by_pencil_and_by_weights(how_are_you):
     scores, value = how_are_you
     assert_prints(scores[0] @ value, [2.0, 2.1])
     weights = answer("dot_product", "softmax")(scores)
     assert_prints(weights @ value, [[2.0630, 2.1630], [2.1523, 2.2523], [2.0020, 2.1020]])
 
 
-def test_the_lesson_on_positions_mixes_how_are_you_by_these_scores_and_values(how_are_you):
+def test_how_are_you_in_the_lesson_on_positions(how_are_you):
     cells = {cell.id: cell for cell in nbformat.read(POSITIONS.solution_path, as_version=4).cells}
     code = cells["shuffled"].source
     for name, numbers in zip(("scores", "value"), how_are_you, strict=True):

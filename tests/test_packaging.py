@@ -129,7 +129,7 @@ def test_a_machine_gets_what_its_code_imports(paths, groups):
     assert needed(paths) <= declared(*groups)
 
 
-def test_the_grader_and_the_site_declare_what_they_import_and_nothing_else():
+def test_dependencies_are_what_is_imported():
     extras = ("grading", "torch", "cluster", "hub", "learner")
     used = needed(GRADERS)
     assert used - LESSONS_OWN <= declared(*extras, project=GRADER)
@@ -142,7 +142,7 @@ def test_a_kernel_gets_neither_jupyterlab_nor_nbgrader():
     assert not {"jupyterlab", "notebook", "nbgrader", "ipykernel", "jupyter-server"} & declared()
 
 
-def test_lessons_do_without_the_grader_and_students_without_posix():
+def test_students_need_no_grader_and_no_posix():
     lessons = [name for notebook in LESSONS for name in imported(lesson_code(notebook))]
     assert not [name for name in lessons if name.startswith("nbjudge")]
     own = {name.partition(".")[0] for path in STUDENTS for name in imported(path.read_text())}
@@ -175,7 +175,7 @@ def test_one_version_of_torch():
     assert len(re.findall(r"^torch==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)) == 1
 
 
-def test_constraints_are_versions_of_packages_that_are_required_without_an_upper_bound():
+def test_constraints_are_of_required_packages():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if not line.startswith("#"))
     assert pins.keys() <= declared()
@@ -235,7 +235,7 @@ def readme_commands() -> list[str]:
     return [re.sub(r"\s+#.*$", "", line.removeprefix("$ ")).strip() for line in lines]
 
 
-def test_ci_runs_the_readmes_test_command_and_then_the_other_integration_tests():
+def test_ci_runs_the_readmes_test_command():
     run = ROOT / ".ci" / "run"
     assert os.access(run, os.X_OK)
     commands = [line for line in run.read_text().splitlines() if line.startswith("make ")]
@@ -285,7 +285,7 @@ def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
 
 @pytest.mark.parametrize("answers", [True, False])
 @pytest.mark.integration
-def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answers):
+def test_without_a_gpu_the_cpu_build_is_taken(make, tmp_path, answers):
     program(tmp_path / ".venv/bin/python", f"exit {int(not answers)}")
     program(tmp_path / ".venv/bin/pip", 'echo "pip $PIP_EXTRA_INDEX_URL $5"')
     program(tmp_path / ".venv/bin/attention-lab", "exit 0")
@@ -323,7 +323,7 @@ def test_a_missing_program_stops_no_make_command(make, tmp_path, target):
     assert make(target, extra={"PATH": str(tmp_path)}).returncode == 0
 
 
-def test_a_test_whose_program_is_missing_is_skipped_but_fails_in_ci(monkeypatch):
+def test_a_missing_program_fails_in_ci_only(monkeypatch):
     marker = pytest.mark.requires("a-program-that-does-not-exist").mark
     item = SimpleNamespace(iter_markers=lambda name: [marker], get_closest_marker=lambda name: None)
     for ci, outcome in (("", pytest.skip.Exception), ("true", pytest.fail.Exception)):
@@ -359,7 +359,7 @@ def link_problems(root: Path) -> list[str]:
     return problems
 
 
-def test_the_repository_is_linked_once_its_address_is_set_and_not_before(tmp_path):
+def test_the_repository_is_linked_when_set(tmp_path):
     assert link_problems(ROOT) == []
     (tmp_path / "nbjudge").mkdir()
     for name in ("pyproject.toml", "nbjudge/pyproject.toml", "CITATION.cff"):
@@ -410,11 +410,11 @@ def test_the_links_open_the_released_notebook():
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/lab", "https://github.com/someone"])
-def test_without_a_repository_on_github_there_are_no_links(address):
+def test_without_a_repository_no_links(address):
     assert buttons(address, "02_scaling", "scaling") == {}
 
 
-def test_no_document_links_to_a_service_before_the_address_is_set():
+def test_no_links_to_services_before_the_address():
     """The documents agree with the address."""
     assert stale_documents(ROOT) == {}
     if repository(ROOT):
@@ -426,7 +426,7 @@ def test_no_document_links_to_a_service_before_the_address_is_set():
         assert "To open a lesson in Colab, run `pip wheel" in text
 
 
-def test_with_the_address_set_every_row_of_the_readme_has_links_to_a_released_notebook(published):
+def test_with_the_address_every_row_has_links(published):
     changed = {path.name: text for path, text in stale_documents(published.root).items()}
     assert set(changed) == {"README.md", "students.md"}
     rows = re.findall(r"^\| \d+ · .*$", changed["README.md"], re.MULTILINE)
@@ -447,7 +447,7 @@ def test_with_the_address_set_the_site_has_the_links(published):
     assert ADDRESS in first_page and "pip wheel" not in first_page
 
 
-def test_with_the_address_set_the_build_asks_for_other_install_lines(published):
+def test_the_address_changes_the_install_lines(published):
     lesson = published.assignments["scaling"]
     assert stale(lesson) == [f"{lesson.source_path} is not in canonical form."]
     notebook = read_notebook(lesson.source_path)
@@ -459,7 +459,7 @@ def test_with_the_address_set_the_build_asks_for_other_install_lines(published):
 
 
 @every_notebook
-def test_the_first_code_cell_installs_the_course_where_it_is_missing(lesson, monkeypatch):
+def test_the_first_code_cell_installs_the_course(lesson, monkeypatch):
     first = next(cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code")
     lines = install_lines(repository(ROOT))
     assert first.source.startswith(lines)
@@ -472,7 +472,7 @@ def test_the_first_code_cell_installs_the_course_where_it_is_missing(lesson, mon
     assert {command.split()[0] for command in commands} == {"pip"}
 
 
-def test_binder_installs_the_projects_of_the_repository_in_the_tested_versions():
+def test_binder_installs_the_tested_versions():
     lines = (ROOT / ".binder/requirements.txt").read_text().splitlines()
     assert (ROOT / ".binder" / next(line for line in lines if line.startswith("-c")).split()[1]).is_file()
     projects = [line for line in lines if line.startswith(".")]

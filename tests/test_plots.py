@@ -124,18 +124,18 @@ def test_queries_run_down_and_keys_run_across(weights):
     assert ax.yaxis_inverted()
 
 
-def test_weights_are_coloured_from_0_to_1_whatever_their_largest_is():
+def test_weights_are_coloured_from_0_to_1():
     mesh = attention_heatmap(torch.full((3, 5), 0.2)).collections[0]
     assert mesh.get_clim() == (0, 1)
     assert mesh.get_array().shape == (3, 5)
 
 
-def test_small_heatmaps_show_numbers_and_tell_zero_from_nearly_zero():
+def test_small_heatmaps_show_numbers():
     ax = attention_heatmap(torch.tensor([[1 / 3, 0.0], [0.001, 0.999]]))
     assert names(ax.texts) == ["0.33", "0", "0.00", "1.00"]
 
 
-def test_a_colour_bar_is_there_wherever_numbers_are_not(weights):
+def test_a_colour_bar_stands_for_numbers(weights):
     assert len(attention_heatmap(weights).figure.axes) == 2
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
     attention_heatmap(weights, ax=left)
@@ -183,7 +183,7 @@ def test_a_mask_can_be_read_without_colour():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_tensors_of_any_float_type_and_with_gradients_are_drawn_and_left_alone(dtype):
+def test_tensors_of_any_float_type_are_drawn(dtype):
     weights = torch.full((2, 2), 0.5, dtype=dtype, requires_grad=True)
     ax = attention_heatmap(weights)
     assert ax.collections[0].get_array().tolist() == [[0.5, 0.5], [0.5, 0.5]]
@@ -208,7 +208,7 @@ def test_drawing_on_given_axes_opens_no_figure(weights):
     assert len(plt.get_fignums()) == 1
 
 
-def test_pictures_are_dark_on_opaque_white_under_any_style(weights):
+def test_pictures_are_dark_on_white(weights):
     with plt.style.context("dark_background"):
         ax = weight_bars(weights[0], title="title")
     assert ax.figure.get_facecolor() == ax.get_facecolor() == (1, 1, 1, 1)
@@ -241,7 +241,7 @@ def test_all_heads_share_one_scale_and_one_colour_bar(heads):
     assert [bar.get_ylabel() for bar in figure.axes if bar not in panels(figure)] == ["weight"]
 
 
-def test_keys_are_named_under_each_panel_and_queries_once(heads):
+def test_keys_are_named_under_each_panel(heads):
     first, *others = panels(head_heatmaps(heads[:, :2], queries=TOKENS[:2], keys=TOKENS))
     assert first.get_ylabel() == "query" and names(first.get_yticklabels()) == TOKENS[:2]
     for ax in (first, *others):
@@ -260,7 +260,7 @@ def test_many_places_are_named_at_their_ends_only():
 RUNS = {"naive": [history(0.0), history(0.2)], "torch": [history(0.1), history(0.3)]}
 
 
-def test_each_measurement_has_a_panel_with_a_line_for_each_model():
+def test_each_measurement_has_a_panel():
     figure = training_curves(RUNS)
     assert [ax.get_title() for ax in figure.axes] == list(history(0))
     for ax in figure.axes:
@@ -269,7 +269,7 @@ def test_each_measurement_has_a_panel_with_a_line_for_each_model():
         np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
 
 
-def test_a_line_is_the_mean_of_the_runs_inside_a_band_from_the_lowest_to_the_highest():
+def test_a_line_is_the_mean_inside_a_band():
     ax = training_curves(RUNS).axes[0]
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [1.1, 0.6, 0.35])
     edges = ax.collections[0].get_paths()[0].vertices[:, 1]
@@ -291,7 +291,7 @@ def test_the_interval_is_students_t():
     assert mean_interval(values, confidence=0.5)[1] > low
 
 
-def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_is_on_top():
+def test_every_value_is_a_dot_in_its_row():
     ax = spread({"naive": [0.9, 0.92, 0.91], "torch": [0.93, 0.9, 0.95]}, x_label="accuracy")
     assert names(ax.get_yticklabels()) == ["naive", "torch"]
     assert ax.yaxis_inverted() and ax.get_xlabel() == "accuracy"
@@ -300,7 +300,7 @@ def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_is_on_to
     assert set(dots[1].get_ydata()) == {1}
 
 
-def test_the_bar_is_the_interval_of_the_mean_and_without_it_the_median_is_marked():
+def test_the_bar_is_the_interval_of_the_mean():
     values = [0.9, 0.92, 0.97]
     (bar,) = spread({"naive": values}, x_label="accuracy").containers
     (segment,) = bar.lines[2][0].get_segments()
@@ -311,7 +311,7 @@ def test_the_bar_is_the_interval_of_the_mean_and_without_it_the_median_is_marked
     assert ax.get_lines()[-1].get_xdata()[0] == 0.92
 
 
-def test_the_interval_of_a_gain_has_the_degrees_of_freedom_of_its_two_variances():
+def test_the_interval_of_a_gain_is_welchs():
     """Lesson 8's interval, against Welch and Satterthwaite."""
     rng = np.random.default_rng(0)
     gains = rng.normal(size=(5, 1)) / 30 + rng.normal(size=260) / 2 + rng.normal(size=(5, 260)) / 5
@@ -347,7 +347,7 @@ def test_an_encoding_is_shown_with_its_products():
     assert f"{float(table[3] @ table[3]):.2f} with itself" in figure.get_label()
 
 
-def test_a_matrix_is_drawn_with_the_numbers_that_are_not_zero():
+def test_a_matrix_is_drawn_with_its_numbers():
     """A small number is not written as zero, and a large matrix has none."""
     small = positions.matrix_figure(torch.tensor([[1.0, -0.003], [0.0, 0.5]]), title="small").axes[0]
     assert names(small.texts) == ["1.00", "-0.003", "0.50"]

@@ -363,7 +363,7 @@ def texts(ax):
 
 
 @pytest.mark.parametrize(("length", "num_heads"), [(4, 2), (3, 2), (5, 3), (2, 4), (1, 1), (1, 3), (4, 1)])
-def test_both_ways_are_what_torch_makes_of_a_real_tensor(length, num_heads):
+def test_both_ways_are_torchs_own(length, num_heads):
     """The number of its block is every number of x (1, T, E)."""
     blocks = torch.arange(length * num_heads).view(length, num_heads, 1)
     x = blocks.expand(length, num_heads, 3).reshape(1, length, num_heads * 3)
@@ -381,7 +381,7 @@ def test_both_ways_are_what_torch_makes_of_a_real_tensor(length, num_heads):
     assert torch.equal(wrong_blocks(4, length, num_heads), right_blocks(0, length, num_heads))
 
 
-def test_only_the_transpose_after_attention_leaves_memory_in_another_order():
+def test_the_transpose_reorders_memory():
     assert [right_blocks(step, 4, 2).is_contiguous() for step in STEPS] == [True, True, False, False, True]
     assert all(wrong_blocks(step, 4, 2).is_contiguous() for step in STEPS)
 
@@ -423,7 +423,7 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 4])
-def test_the_label_of_a_block_contrasts_with_its_colour(num_heads):
+def test_a_blocks_label_contrasts(num_heads):
     right = reshape_figure(2, TOKENS, num_heads=num_heads).axes[0]
     labels = [text for text in right.texts if "\nhead " in text.get_text()]
     blocks = right.patches[: len(labels)]
@@ -435,7 +435,7 @@ def test_the_label_of_a_block_contrasts_with_its_colour(num_heads):
 
 @pytest.mark.parametrize("length", [1, 2, 6])
 @pytest.mark.parametrize("num_heads", [1, 3])
-def test_any_number_of_tokens_and_heads_is_drawn_within_the_frame(length, num_heads):
+def test_any_number_of_heads_is_in_the_frame(length, num_heads):
     figure = reshape_figure(2, [f"w{place}" for place in range(length)], num_heads=num_heads)
     figure.canvas.draw()
     frame = figure.bbox

@@ -76,7 +76,7 @@ def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
     assert "Kept" not in output
 
 
-def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, tmp_path):
+def test_work_is_kept_and_lessons_are_added(course, tmp_path):
     lab = tmp_path / "lab"
     copy(course, lab)
     (lab / SECOND).write_text("three evenings of work")
@@ -110,7 +110,7 @@ def test_a_missing_file_of_a_lesson_is_restored(course, tmp_path, name):
     assert "Restored" not in copy(course, lab)
 
 
-def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(course, tmp_path):
+def test_a_new_release_keeps_the_answers(course, tmp_path):
     def notebook(**sources):
         """Cells by id; `x` is an answer."""
         marks = {"x": {"nbgrader": {"grade_id": "softmax", "solution": True}}}
@@ -177,7 +177,7 @@ def test_missing_packages_are_named_with_the_command(start, monkeypatch, missing
         start()
 
 
-def test_without_nbgrader_it_starts_and_says_how_to_get_the_validate_button(start, monkeypatch):
+def test_it_starts_without_nbgrader(start, monkeypatch):
     remove(monkeypatch, "nbgrader")
     started = []
     output = start(started.append)
@@ -185,7 +185,7 @@ def test_without_nbgrader_it_starts_and_says_how_to_get_the_validate_button(star
     assert "pip install nbgrader`" in output
 
 
-def test_no_news_are_asked_for_and_messages_to_kernels_are_encrypted(start):
+def test_no_news_and_encrypted_messages(start):
     """Without the second, ipykernel prints a warning into the learner's terminal."""
     settings = {}
 
@@ -201,7 +201,7 @@ def test_no_news_are_asked_for_and_messages_to_kernels_are_encrypted(start):
     assert settings["KernelManager"] == {"transport_encryption": "auto"}
 
 
-def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monkeypatch):
+def test_an_interrupted_copy_is_made_again(course, tmp_path, monkeypatch):
     def interrupted(source, target, **options):
         target.mkdir()
         (target / "half").write_text("")
@@ -215,7 +215,7 @@ def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monke
     assert sorted(files_in(tmp_path / "lab")) == ["01_first/first.ipynb", "02_second/layers.py", SECOND]
 
 
-def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp_path, monkeypatch):
+def test_an_unfit_folder_is_told(course, tmp_path, monkeypatch):
     (tmp_path / "essay").write_text("mine")
     with pytest.raises(CourseError, match="essay is a file: name a folder"):
         copy(course, tmp_path / "essay")
@@ -297,7 +297,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.integration
-def test_a_wheel_holds_the_release_and_starts_without_the_repository(wheel, tmp_path):
+def test_a_wheel_starts_without_the_repository(wheel, tmp_path):
     run, seen = run_start(
         START, tmp_path, "work", "--no-browser", "--port=8999", "--", "--LabApp.x=1", path=wheel
     )
@@ -320,7 +320,7 @@ def test_a_wheel_holds_the_release_and_starts_without_the_repository(wheel, tmp_
 
 
 @pytest.mark.integration
-def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
+def test_a_wheel_brings_the_tutor(wheel, tmp_path):
     """Nothing else of this repository is installed where a learner is: no grader, no clone."""
     # -S leaves out what is installed for editing, which is how the repository itself comes to be there.
     paths = os.pathsep.join((str(wheel), sysconfig.get_paths()["purelib"]))
@@ -337,7 +337,7 @@ def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
 
 
 @pytest.mark.integration
-def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
+def test_students_modules_load_on_windows(tmp_path):
     package = ROOT / "attention_lab"
     paths = {path for folder in (".", "corpus", "start", "tutor") for path in package.glob(f"{folder}/*.py")}
     parts = (path.relative_to(ROOT).with_suffix("").parts for path in paths)
@@ -359,7 +359,7 @@ def test_where_the_lessons_are_missing_it_says_so(monkeypatch, tmp_path, capsys)
     assert not (tmp_path / "work").exists()
 
 
-def test_a_set_up_that_is_fine_says_so_and_leaves_nothing_behind(tmp_path):
+def test_a_fine_set_up_says_so(tmp_path):
     findings = set_up.set_up_findings(tmp_path)
     assert len(findings) == 3 and all(finding.fine for finding in findings), [str(each) for each in findings]
     assert list(tmp_path.iterdir()) == []
@@ -370,7 +370,7 @@ def unfit(findings) -> str:
     return str(finding)
 
 
-def test_a_package_that_does_not_fit_is_named_with_the_command_that_fixes_it(monkeypatch, tmp_path):
+def test_an_unfit_package_is_named_with_its_cure(monkeypatch, tmp_path):
     real, torch = metadata.version, "torch>=2.6"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert torch in project["dependencies"]
@@ -389,7 +389,7 @@ def test_a_package_that_does_not_fit_is_named_with_the_command_that_fixes_it(mon
     assert "open it with `attention-lab start`" in unfit(set_up.set_up_findings(tmp_path))
 
 
-def test_a_torch_that_is_broken_or_draws_other_numbers_is_told_apart(monkeypatch, tmp_path):
+def test_a_broken_torch_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(torch, "rand", lambda *sizes, generator: torch.zeros(*sizes))
     assert "numbers in the text, no more" in unfit(set_up.set_up_findings(tmp_path))
     monkeypatch.setitem(sys.modules, "torch", None)  # importing it is then an error
@@ -397,7 +397,7 @@ def test_a_torch_that_is_broken_or_draws_other_numbers_is_told_apart(monkeypatch
     assert "torch does not work (ModuleNotFoundError" in message and "pip install" in message
 
 
-def test_a_folder_that_takes_no_files_is_said_in_a_sentence(monkeypatch, tmp_path):
+def test_a_read_only_folder_is_told(monkeypatch, tmp_path):
     def refused(**options):
         raise PermissionError(13, "Permission denied")
 
@@ -414,7 +414,7 @@ def test_the_widget_line_turns_when_a_browser_answers():
     assert line.value == set_up.ALIVE and not player.playing
 
 
-def test_an_error_in_a_function_that_a_helper_calls_ends_in_that_function():
+def test_an_error_ends_in_its_own_function():
     def raising(max_len, embed_dim):
         return [][max_len]
 
@@ -460,7 +460,7 @@ def statuses(folder, record):
     return {each.name: each.status for each in lesson.exercises}
 
 
-def test_an_exercise_is_right_until_its_saved_answer_changes(write, tmp_path, record):
+def test_right_until_the_saved_answer_changes(write, tmp_path, record):
     right = RIGHT.format(name="double")
     write(double=right)
     (code,) = digests(right, "double")
@@ -471,7 +471,7 @@ def test_an_exercise_is_right_until_its_saved_answer_changes(write, tmp_path, re
     assert statuses(tmp_path, record)["double"] == Status.CHANGED
 
 
-def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, record, monkeypatch):
+def test_the_table_shows_progress(write, tmp_path, record, monkeypatch):
     monkeypatch.setattr(progress_page, "has_tutor", lambda: True)
     write(double=RIGHT.format(name="double"))
     (code,) = digests(RIGHT.format(name="double"), "double")
@@ -493,7 +493,7 @@ def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, rec
     assert "0 of 3" in table.value and not record.exercises()
 
 
-def test_without_lessons_or_tutor_a_sentence_says_what_to_do(tmp_path, monkeypatch):
+def test_without_a_tutor_a_sentence_helps(tmp_path, monkeypatch):
     monkeypatch.setattr(progress_page, "has_tutor", lambda: True)
     _, status, _ = progress_page.show_progress(tmp_path / "nowhere").children
     assert "open it in the folder that `attention-lab start` made" in status.value

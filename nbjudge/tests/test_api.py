@@ -143,7 +143,7 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[^\w.-]", line)[0].lower().replace("_", "-") for line in requirements}
 
 
-def test_the_modules_of_the_group_grading_are_those_that_it_installs():
+def test_the_group_grading_lists_its_modules():
     grading = names(PROJECT["optional-dependencies"]["grading"])
     provided = {
         module
@@ -154,13 +154,13 @@ def test_the_modules_of_the_group_grading_are_those_that_it_installs():
     assert {name.lower().replace("_", "-") for name in GRADING_MODULES} | {"pyzmq"} >= grading
 
 
-def test_the_base_installs_neither_nbgrader_nor_jupyterlab():
+def test_the_base_installs_no_nbgrader():
     assert names(PROJECT["dependencies"]) == {
         *("jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer")
     }
 
 
-def test_a_command_that_needs_a_missing_package_says_how_to_install_it(monkeypatch, capsys):
+def test_a_missing_package_is_told_with_its_cure(monkeypatch, capsys):
     def fail() -> None:
         raise ModuleNotFoundError("No module named 'nbgrader'", name="nbgrader.api")
 
@@ -174,7 +174,7 @@ def test_a_command_that_needs_a_missing_package_says_how_to_install_it(monkeypat
 
 
 @pytest.mark.integration
-def test_the_tutor_and_the_command_load_without_the_packages_of_grading():
+def test_the_tutor_loads_without_grading():
     code = (
         "import importlib, sys\n"
         f"sys.modules.update(dict.fromkeys({sorted(GRADING_MODULES)}))\n"  # importing one is an ImportError

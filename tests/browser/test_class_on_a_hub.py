@@ -65,7 +65,7 @@ def wait_for_the_tutor(hub):
         time.sleep(0.2)
 
 
-def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, readme_picture):
+def test_the_board_shows_thirty_learners(hub, page, readme_picture):
     exercises = [
         open_course(ROOT).assignments["dot_product"].exercises[name]
         for name in ("attention_scores", "softmax")
@@ -135,7 +135,7 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
     assert board["attention_scores"]["begun"] >= 1
 
 
-def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
+def test_foreign_keys_and_names_are_refused(hub, page):
     status, reply = hub.post(
         "mallory", "check", {"exercise": "attention_scores", "folder": DOT}, hub.keys.key_of("ada")
     )
@@ -145,7 +145,7 @@ def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub,
     assert shown.status == 403 and "for those who teach" in page.content()
 
 
-def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, course):
+def test_a_killed_service_restores_the_board(hub, course):
     prof = hub.token_of("prof")
     exercise = open_course(ROOT).assignments["dot_product"].exercises["project"]
     hub.check("ada", "project", exercise.mistakes[0].answer, DOT, "first")
@@ -158,7 +158,7 @@ def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, cou
     assert hub.check("ada", "project", exercise.mistakes[0].answer, DOT, "again").points < exercise.points
 
 
-def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
+def test_a_silent_hub_does_not_stop_the_tutor(hub):
     """The proxy and the service live on while the hub is started again."""
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:

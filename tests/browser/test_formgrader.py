@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.browser]
 LOOK_AROUND = "import os\nprint('the gradebook is in sight:', os.path.exists({gradebook!r}))"
 
 
-def test_a_lesson_is_made_released_collected_graded_marked_and_returned(tmp_path, page):
+def test_a_lesson_goes_from_source_to_feedback(tmp_path, page):
     make_school(tmp_path)
     course = tmp_path / "course"
     with Teacher(tmp_path) as teacher:

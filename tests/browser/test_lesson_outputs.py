@@ -114,7 +114,7 @@ def expect_pictures(lesson, cell_ids) -> None:
 
 
 @pytest.mark.long
-def test_one_head_is_drawn_and_its_formulas_are_set_without_a_network(solved, elsewhere):
+def test_one_head_is_shown_without_a_network(solved, elsewhere):
     lesson = solved(HEAD)
     lesson.run_above("excursions")
     expect_no_errors(lesson)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.browser]
 START = "00_start_here/start_here.ipynb"
 
 
-def test_the_first_page_checks_the_set_up_also_without_a_tutor(start_lab, page, elsewhere):
+def test_the_first_page_works_without_a_tutor(start_lab, page, elsewhere):
     lab = start_lab(ATTENTION_LAB_TUTOR="off")  # as a class may have it
     page.goto(lab.url(""))
     expect(page.get_by_role("heading", name="Start here")).to_be_visible()
@@ -79,7 +79,7 @@ def around(first: Locator, last: Locator) -> dict[str, float]:
     return {"x": top["x"] - 10, "y": top["y"], "width": top["width"] + 20, "height": height}
 
 
-def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page, readme_picture):
+def test_a_slider_moves_by_keyboard(start_lab, page, readme_picture):
     lesson = LessonPage(page, start_lab(), SCALING)
     lesson.run_all()
     shown = lesson.show("sharpening").locator(".jp-OutputArea-output").last
@@ -111,7 +111,7 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
 
 
 @pytest.mark.timeout(900)
-def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(start_lab, page, readme_picture, course):
+def test_a_fixed_mistake_earns_full_marks(start_lab, page, readme_picture, course):
     lesson = LessonPage(page, start_lab(), SCALING)
     answers = answers_of(SCALING)
     wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")
@@ -149,7 +149,7 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(start_lab, pag
 @pytest.mark.parametrize(
     "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.smoke), "JupyterLab Dark"]
 )
-def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, theme):
+def test_the_first_lesson_runs_to_its_exercise(start_lab, page, theme):
     lesson = LessonPage(page, start_lab(theme), "01_dot_product/dot_product.ipynb")
     lesson.run_all()
     errors = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')

@@ -24,7 +24,7 @@ def press_by_key(lesson, cell_id: str, name: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, elsewhere, readme_picture):
+def test_a_mistake_is_told_fixed_and_remembered(start_lab, page, elsewhere, readme_picture):
     lab = start_lab()
     answers = answers_of(SCALING)
     wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")

@@ -65,7 +65,7 @@ def classroom(tmp_path):
         yield service
 
 
-def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
+def test_each_learner_has_a_tutor_of_their_own(classroom):
     reply = classroom.check("ada", "softmax", WRONG.answer, DOT)
     assert reply.points < reply.max_points and reply.findings[0].mistake == WRONG.name
     assert "without names on a board" in reply.remark
@@ -76,7 +76,7 @@ def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
 
 
 @pytest.mark.parametrize(("level", "is_named"), [("full", True), ("measured", False)])
-def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(tmp_path, level, is_named):
+def test_below_full_no_mistake_is_named(tmp_path, level, is_named):
     with classroom_of(tmp_path) as service:
         disclosure = DisclosureSettings(Disclosure(level))
         service.tutors._material = replace(service.tutors._material, disclosure=disclosure)
@@ -86,7 +86,7 @@ def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(t
         assert [each["name"] for each in on_the_board(service)["softmax"]["mistakes"]] == [WRONG.name]
 
 
-def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom):
+def test_a_solution_is_earned_with_counted_tries(classroom):
     for number in range(3):
         for _ in range(2):
             classroom.check("ada", "softmax", WRONG.answer, DOT, code=f"try {number}")
@@ -137,7 +137,7 @@ def test_a_stricter_level_holds_for_every_request(classroom):
         assert getattr(reply, "sentence", "") == ONLY_EXAMPLES, (action, message, reply)
 
 
-def test_the_board_is_computed_once_for_all_pages_until_something_changes(classroom, monkeypatch):
+def test_the_board_is_computed_once_for_all(classroom, monkeypatch):
     computed, compute = [], classroom.state._compute_board
     monkeypatch.setattr(
         classroom.state,
@@ -153,7 +153,7 @@ def test_the_board_is_computed_once_for_all_pages_until_something_changes(classr
     assert len(computed) == 2 and all(name.startswith("board") for name in computed)
 
 
-def test_the_board_counts_learners_who_have_begun_are_at_it_stuck_and_done(classroom):
+def test_the_board_counts_learners_by_state(classroom):
     first, second = mistakes("softmax")[:2]
     for name in ("ada", "bob", "cid"):
         classroom.check(name, "softmax", first.answer, DOT)
@@ -173,7 +173,7 @@ def test_the_board_counts_learners_who_have_begun_are_at_it_stuck_and_done(class
     assert [board["causal_mask"][state] for state in ("begun", "done")] == [1, 1]
 
 
-def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are_told(classroom, tmp_path):
+def test_names_leave_only_with_the_setting(classroom, tmp_path):
     classroom.check("ada lovelace", "softmax", WRONG.answer, DOT)
     assert "lovelace" not in classroom.get("prof", "/board/table.json")[1]
     with classroom_of(tmp_path / "named", names=True) as named:
@@ -184,7 +184,7 @@ def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are
         assert board["mistakes"][0]["who"] == ["ada lovelace"]
 
 
-def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
+def test_the_board_is_for_instructors(classroom):
     for path in ("/board", "/board/events", "/board/table.csv"):
         status, body, _ = classroom.get("ada", path)
         assert status == 403 and "for those who teach" in body
@@ -195,7 +195,7 @@ def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
-def test_one_learner_cannot_answer_for_another_or_hear_what_was_said(classroom):
+def test_one_learner_cannot_answer_for_another(classroom):
     _, check_reply = classroom.post("ada", "check", {"exercise": "softmax", "folder": DOT})
     _, reply = classroom.post("eve", "answer", {"conversation": check_reply.conversation, "text": "x"})
     assert "This check is over" in reply.sentence
@@ -215,7 +215,7 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
     assert (row["exercise"], row["done"]) == ("attention_scores", 1)
 
 
-def test_a_learner_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
+def test_a_learner_who_asks_too_often_waits(tmp_path):
     with classroom_of(tmp_path, checks_a_minute=3) as service:
         for _ in range(3):
             assert service.check("eve", "attention_scores", right("attention_scores"), DOT).points
@@ -225,7 +225,7 @@ def test_a_learner_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
         assert service.check("ada", "attention_scores", right("attention_scores"), DOT).points
 
 
-def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
+def test_an_answer_that_is_too_large_is_refused(tmp_path):
     with classroom_of(tmp_path, largest_megabytes=1) as service:
         _, check_reply = service.post("eve", "check", {"exercise": "attention_scores", "folder": DOT})
         large = {"conversation": check_reply.conversation, "text": "x" * 2**20}
@@ -234,7 +234,7 @@ def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
-def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
+def test_names_may_have_spaces_and_quotes(tmp_path, name):
     with classroom_of(tmp_path, names=True) as service:
         service.tutors.reply(name, CheckRequest(exercise="attention_scores", folder=DOT))
         service.tutors.check_events.add(CheckEvent(1e12, name, DOT, "attention_scores", "c", False, "m", "t"))
@@ -254,7 +254,7 @@ def test_after_a_restart_the_board_is_as_it_was(tmp_path):
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_what_is_old_is_forgotten_and_off_keeps_nothing(tmp_path):
+def test_old_events_are_forgotten(tmp_path):
     file = tmp_path / "kept" / "check_events.jsonl"
     now = 1_000_000.0
     check_events = CheckEvents(file, 2, clock=lambda: now)
@@ -267,7 +267,7 @@ def test_what_is_old_is_forgotten_and_off_keeps_nothing(tmp_path):
     assert not file.exists()
 
 
-def test_a_disk_that_cannot_be_written_is_said_when_the_service_starts(tmp_path):
+def test_an_unwritable_disk_is_told_at_the_start(tmp_path):
     (tmp_path / "kept").write_text("a file where the folder is to be")
     with pytest.raises(CourseError, match=r"check_events\.jsonl.*cannot be written"):
         CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
@@ -328,7 +328,7 @@ def test_the_hub_or_the_course_says_which_users_teach(model, teaches):
         ({"names": "yes"}, "Classroom.names is 'yes'"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(options, message):
+def test_an_unfit_setting_is_refused(options, message):
     with pytest.raises(CourseError, match=message):
         check_settings(Config({"Classroom": options}))
 

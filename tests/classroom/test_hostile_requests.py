@@ -68,7 +68,7 @@ def until(condition):
         time.sleep(0.01)
 
 
-def test_a_learner_has_one_body_at_a_time_and_the_others_are_answered(classroom):
+def test_a_learner_has_one_body_at_a_time(classroom):
     body = MANY_LISTS
     first = Raw(classroom, "eve", "answer", {"Content-Length": str(len(body))}, body)
     first.send(body[: MB // 2])  # and waits
@@ -81,7 +81,7 @@ def test_a_learner_has_one_body_at_a_time_and_the_others_are_answered(classroom)
     assert is_answered(classroom, "eve")
 
 
-def test_a_connection_that_ends_in_the_middle_of_a_body_leaves_nothing_behind(classroom):
+def test_a_broken_connection_leaves_nothing(classroom):
     broken = Raw(classroom, "dan", "answer", {"Content-Length": "1000000"})
     until(lambda: "dan" in classroom.state.limits._busy)
     broken.close()
@@ -100,7 +100,7 @@ def test_a_connection_that_ends_in_the_middle_of_a_body_leaves_nothing_behind(cl
         ("gil", {"Content-Length": str(LARGEST_BODY + 1)}, 400),
     ],
 )
-def test_a_stranger_and_a_wrong_length_are_refused_at_once(classroom, name, headers, status):
+def test_strangers_and_wrong_lengths_are_refused(classroom, name, headers, status):
     """Nothing of the body was sent. The next request is answered."""
     request = Raw(classroom, name, "answer", headers)
     if status == 413:  # read and dropped, so that the reason arrives
@@ -112,7 +112,7 @@ def test_a_stranger_and_a_wrong_length_are_refused_at_once(classroom, name, head
 
 
 @pytest.mark.parametrize("body", [MANY_LISTS, b"[" * 60_000], ids=["many lists", "deep"])
-def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, body):
+def test_a_line_that_becomes_large_is_not_parsed(monkeypatch, body):
     parsed, parse = [], messages.msgspec.json.decode
     monkeypatch.setattr(
         messages.msgspec.json, "decode", lambda line, **kw: parsed.append(len(line)) or parse(line, **kw)
@@ -124,7 +124,7 @@ def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, bod
     assert max(parsed) <= messages.LONGEST_LINE
 
 
-def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
+def test_unreadable_requests_count_and_are_logged(tmp_path, caplog):
     with classroom_of(tmp_path, checks_a_minute=3) as service, caplog.at_level(logging.WARNING):
         statuses = [service.post("eve", "answer", b"{")[0] for _ in range(5)]
         assert statuses == [400, 400, 400, 429, 429] and service.last_headers["Retry-After"]
@@ -153,7 +153,7 @@ def test_a_fault_of_the_tutors_own_counts_as_a_check(tmp_path, monkeypatch, capl
     assert sum(record.exc_info is not None for record in caplog.records) == 3
 
 
-def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
+def test_a_check_keeps_nothing_large(classroom):
     body = b'{"exercise": "attention_scores", "folder": "01_dot_product"}'
     assert classroom.post("ida", "check", body + b"\n" + bytes(MB))[0] == 400
     for long in ({"exercise": "x" * 60_000}, {"folder": "y" * 1000}, {"code": "z" * 1000}):
@@ -163,7 +163,7 @@ def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
     assert classroom.post("ida", "check", body)[0] == 200
 
 
-def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monkeypatch):
+def test_a_request_is_accepted_once(monkeypatch):
     now = [1_000_000.0]
     keys = Keys("secret", clock=lambda: now[0])
 
@@ -213,7 +213,7 @@ def test_a_reply_is_signed_for_its_request_alone(classroom):
         ({"Origin": "null"}, "its own pages only"),
     ],
 )
-def test_another_name_and_another_page_are_refused_everywhere(classroom, path, headers, sentence):
+def test_foreign_hosts_are_refused_everywhere(classroom, path, headers, sentence):
     data = b"{}" if path == "/check" else None
     status, reply = classroom.send(path.replace(" ", "%20"), data, **{"X-Name": "prof"}, **headers)
     assert status == 403 and sentence in reply.sentence
@@ -245,7 +245,7 @@ def test_the_boards_own_page_is_answered(classroom):
     assert status == 403  # its origin is known, but no one has signed it
 
 
-def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monkeypatch):
+def test_late_answers_free_the_judge(tmp_path, monkeypatch):
     patience = conversation.PATIENCE
     with classroom_of(tmp_path) as service:
         monkeypatch.setattr(conversation, "PATIENCE", 0.1)
@@ -265,9 +265,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         assert is_answered(service, "ada") and is_answered(service, "eve")
 
 
-def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_log(
-    tmp_path, monkeypatch, caplog
-):
+def test_idle_connections_keep_no_one_out(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(class_service, "MOST_OPEN", 20)
     with classroom_of(tmp_path) as service, caplog.at_level(logging.WARNING):
         body = MANY_LISTS
@@ -287,7 +285,7 @@ def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_l
 
 
 @pytest.mark.parametrize("code", ["abc", "\ud800"])
-def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
+def test_half_a_character_is_replaced(tmp_path, code):
     def attention_scores(*args):
         raise ValueError(f"{code}!")
 
@@ -331,7 +329,7 @@ def _raise(error):
 
 
 @pytest.mark.parametrize("kind", REQUESTS_OF_MUCH_MEMORY)
-def test_a_request_that_exceeds_the_memory_limit_is_told_so(tmp_path, monkeypatch, address_space, kind):
+def test_exceeding_the_memory_limit_is_told(tmp_path, monkeypatch, address_space, kind):
     with classroom_of(tmp_path) as service:
         reply = service.tutors.reply
 

@@ -47,11 +47,11 @@ def released(lesson):
     return read_notebook(ROOT / "release" / lesson.folder / f"{lesson.name}.ipynb")
 
 
-def test_the_command_ends_with_the_path_of_the_first_page(site):
+def test_the_command_prints_the_first_pages_path(site):
     assert (site.parent / "said").read_text().split()[-1] == str(site / "index.html")
 
 
-def test_the_first_page_has_the_lessons_in_order_each_with_a_sentence(pages):
+def test_the_first_page_has_the_lessons_in_order(pages):
     entries = [entry for entry in pages["index.html"].select("article li") if entry.select("strong > a")]
     assert [entry.a["href"] for entry in entries] == [address(lesson) for lesson in LESSONS]
     for lesson, entry in zip(LESSONS, entries, strict=True):
@@ -98,7 +98,7 @@ def test_what_is_beside_a_page_is_what_students_get(site, lesson):
 
 
 @every_lesson
-def test_every_slider_has_a_static_version_and_every_figure_its_words(pages, lesson):
+def test_every_slider_has_a_static_version(pages, lesson):
     page, release = pages[address(lesson)], released(lesson)
     sliders = [cell for cell in release.cells if cell.cell_type == "code" and SLIDER.search(cell.source)]
     shown = [cell for cell in page.select("div.cell") if cell.select(".stand-in")]
@@ -160,7 +160,7 @@ def test_nothing_is_fetched_from_elsewhere(site, pages):
         ((-175, 180, 5, 25), [-150, -120, -90, -60, -30, 0, 25, 30, 60, 90, 120, 150, 180]),
     ],
 )
-def test_a_slider_stops_at_its_opening_and_by_doubling_or_evenly_if_it_is_an_angle(span, places):
+def test_where_a_static_slider_stops(span, places):
     assert places_of(*span) == places
 
 
@@ -259,7 +259,7 @@ PAGES += [address(lesson) for lesson in LESSONS]
 @pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_in_light_or_dark_and_a_small_screen_scrolls_one_way(page, site, path):
+def test_axe_finds_nothing_in_light_or_dark(page, site, path):
     requested_urls = []
     page.on("request", lambda request: requested_urls.append(request.url))
     page.emulate_media(color_scheme="light")
@@ -279,7 +279,7 @@ def test_axe_finds_nothing_in_light_or_dark_and_a_small_screen_scrolls_one_way(p
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_a_static_slider_moves_by_mouse_and_by_keyboard(page, site):
+def test_a_static_slider_moves(page, site):
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1300, "height": 1000})
     page.goto((site / "02_scaling/scaling.html").as_uri())

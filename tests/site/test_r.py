@@ -77,7 +77,7 @@ def test_the_files_show_what_r_prints():
 
 @needs_r
 @every_lesson
-def test_variables_of_one_name_hold_one_thing_in_both_languages(lesson):
+def test_a_name_means_the_same_in_both_languages(lesson):
     in_r = values_of(file_of(lesson))
     cells = [cell for cell in read_notebook(lesson.solution_path).cells if cell.cell_type == "code"]
     codes, places = [cell.source for cell in cells], {cell.id: place for place, cell in enumerate(cells)}
@@ -186,7 +186,7 @@ def test_answers_in_r_are_those_of_the_reference(lesson, tmp_path):
 
 
 @needs_r
-def test_a_variance_drawn_by_r_is_near_the_width_and_the_same_again(tmp_path):
+def test_a_variance_drawn_by_r_is_near_the_width(tmp_path):
     file = tmp_path / "asked.R"
     calls = "# cell: asked\nfirst <- score_variance(24)\nagain <- score_variance(24)\n"
     file.write_text(file_of(COURSE.assignments["scaling"]).read_text() + calls)
@@ -195,7 +195,7 @@ def test_a_variance_drawn_by_r_is_near_the_width_and_the_same_again(tmp_path):
 
 
 @every_lesson
-def test_a_page_has_both_languages_in_tabs_and_an_answer_in_r_folded(pages, lesson):
+def test_a_page_has_both_languages_in_tabs(pages, lesson):
     page = pages[f"{lesson.folder}/{lesson.name}.html"]
     tabs, in_both = page.select(".sd-tab-set.languages"), r_cells(lesson)
     assert len(tabs) == len(in_both)
@@ -216,7 +216,7 @@ def test_a_page_has_both_languages_in_tabs_and_an_answer_in_r_folded(pages, less
         ("# cell: trace\nx <- 1\n# cell: trace\ny <- 2\n", "translates the cell 'trace' twice"),
     ],
 )
-def test_a_section_for_no_cell_or_for_one_twice_is_refused(monkeypatch, text, message):
+def test_a_section_without_its_cell_is_refused(monkeypatch, text, message):
     monkeypatch.setattr(Path, "read_text", lambda path, **_: text)
     with pytest.raises(CourseError, match=message):
         r_cells(COURSE.assignments["dot_product"])

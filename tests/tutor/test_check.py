@@ -69,7 +69,7 @@ def accepts_the_right_answer(notebook):
     return "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
-def test_what_the_first_picture_needs_is_imported_between_two_cells(tmp_path):
+def test_imports_happen_between_two_cells(tmp_path):
     is_there = "'seaborn' in sys.modules"
     with Notebook(tmp_path / "my work") as notebook:
         assert "False" in notebook.run(f"{SET_UP}, plots\nimport sys\n{is_there}")
@@ -80,7 +80,7 @@ def test_what_the_first_picture_needs_is_imported_between_two_cells(tmp_path):
 
 
 @pytest.mark.smoke
-def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
+def test_a_mistake_is_measured_named_and_fixed(notebook):
     output = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
     assert "5 of 6 groups of cases agree" in output and "✗ large scores" in output
     assert "is NaN" in output and "overflow" not in output  # measured, not named yet
@@ -97,7 +97,7 @@ def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
     assert "SOLUTION" not in solution
 
 
-def test_the_panel_says_the_same_in_html_with_signs_and_a_label(notebook):
+def test_the_panel_says_the_same_in_html(notebook):
     shown = notebook.run(f"{UNSHIFTED}\ncheck('softmax')", "text/html")
     assert 'aria-label="softmax"' in shown
     assert "✓ one row of scores" in shown and "✗ <strong>large scores</strong>" in shown
@@ -105,7 +105,7 @@ def test_the_panel_says_the_same_in_html_with_signs_and_a_label(notebook):
     assert "jupyter.widget-view" not in shown
 
 
-def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path):
+def test_right_answers_open_the_lessons_code(tmp_path):
     lesson = TutoredAssignment(open_course(Path(__file__).parents[2]).assignments["mask"])
     with Notebook(tmp_path, "03_mask") as notebook:
         notebook.run(SET_UP)
@@ -117,7 +117,7 @@ def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path
         assert "```python" in (shown := notebook.run("check()", "text/markdown")) and lesson.one_page in shown
 
 
-def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
+def test_a_killer_is_told_of_in_the_next_kernel(tmp_path):
     with Notebook(tmp_path) as first:
         first.run(SET_UP)
         with pytest.raises(DeadKernelError):
@@ -138,7 +138,7 @@ def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
         ("time.no_such_thing()", "softmax: no result to compare yet"),
     ],
 )
-def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body, title):
+def test_an_answers_effects_cost_only_itself(notebook, body, title):
     if "while" in body:
         notebook.run("from nbjudge.tutor.learner import answering\nanswering.SECONDS = 1")
         notebook.run("answering.answer.__defaults__ = (1.0,)")
@@ -171,7 +171,7 @@ def test_what_is_not_there_is_said_in_a_sentence(notebook):
 
 
 @pytest.mark.smoke
-def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(notebook):
+def test_an_answer_without_result_is_no_try(notebook):
     for cell in ("", "def softmax(scores):\n    return score\n"):
         output = notebook.run(f"{cell}check('softmax')")
         assert "no result to compare yet" in output and "differs" not in output
@@ -206,7 +206,7 @@ def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, environment, me
         assert message in notebook.run("check('softmax').points")  # an error: 0 would be a grade
 
 
-def test_tries_and_mistakes_are_remembered_beside_the_lessons(notebook):
+def test_tries_are_remembered_beside_the_lessons(notebook):
     notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook.mistake()\ncheck('softmax')")
     notebook.run(f"{RIGHT}\ncheck('softmax')")
     saved_text = (notebook.folder.parent / ".attention-lab" / "exercises.json").read_text()
@@ -215,7 +215,7 @@ def test_tries_and_mistakes_are_remembered_beside_the_lessons(notebook):
     )
 
 
-def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook):
+def test_a_class_is_known_again_in_the_notebook(notebook):
     wrong, right = (
         "import torch\n\n\nclass AttentionHead(torch.nn.Module):\n"
         "    def __init__(self, *sizes, **options):\n        super().__init__()\n"
@@ -231,7 +231,7 @@ def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook
     assert [record.code] == list(digests(right, "AttentionHead"))
 
 
-def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):
+def test_files_beside_a_notebook_are_not_read(notebook):
     for name in ("random.py", "torch.py", "nbjudge.py"):
         (notebook.folder / name).write_text("raise RuntimeError('a file of the learner')")
     notebook.run("from nbjudge.tutor.learner import checking\nchecking.connection.close()")

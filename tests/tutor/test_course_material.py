@@ -54,7 +54,7 @@ def test_the_page_is_shown_when_all_answers_are_right(tutor):
         tutor.reply(OnePageRequest(folder="09_none", right=right))
 
 
-def test_no_page_is_shown_where_solutions_are_not_disclosed():
+def test_undisclosed_solutions_have_no_page():
     lesson = COURSE.assignments["scaling"]
     tutor = Tutor(material_of(COURSE, default=Disclosure.MEASURED), seed=0)
     (part,) = tutor.reply(OnePageRequest(folder=lesson.folder, right=list(lesson.exercises))).parts
@@ -125,13 +125,13 @@ def test_most_mistakes_have_one(name, least):
 @pytest.mark.parametrize(
     ("name", "mistake"), [("rotate", "halves_for_pairs"), ("rotate_halves", "pairs_for_halves")]
 )
-def test_sizes_that_hang_together_do_not_come_apart_when_they_shrink(name, mistake):
+def test_linked_sizes_shrink_together(name, mistake):
     found = smallest(name, mistake)
     vectors, angles = found.case.args
     assert vectors.shape[-1] == 2 * angles.shape[-1]
 
 
-def test_a_number_of_another_type_is_shown_with_its_type():
+def test_a_number_is_shown_with_its_type():
     lesson, exercise = COURSE.exercise("cache_bytes")
     found = smallest("cache_bytes", "a_float")
     (part,) = show_case(exercise, lesson.reference_answer("cache_bytes"), found)
@@ -163,7 +163,7 @@ def test_first_ones_own_words(tmp_path, saved, shown):
     assert shown in repr(WrittenAnswer(QUESTION, tmp_path, converse))
 
 
-def test_the_course_has_model_answers_and_shows_nothing_in_tex():
+def test_the_course_shows_nothing_in_tex():
     """Each model answer has questions to ask one's own text; hints are shown without TeX, too."""
     written, texts = {}, []
     for lesson in material_of(COURSE).assignments.values():

@@ -44,7 +44,7 @@ def run_python(host: Path, *arguments: str, folder: Path = ROOT) -> subprocess.C
 
 
 @pytest.mark.smoke
-def test_a_wrong_answer_is_named_and_a_right_one_accepted(tmp_path):
+def test_a_wrong_answer_is_named(tmp_path):
     folder = tmp_path / "my work" / "01_dot_product"
     folder.mkdir(parents=True)
     done = run_python(WITHOUT_UNIX, "-c", SESSION.format(cells=CELLS), folder=folder)
@@ -54,7 +54,7 @@ def test_a_wrong_answer_is_named_and_a_right_one_accepted(tmp_path):
     assert "right in all 6 groups of cases" in done.stdout
 
 
-def test_the_set_up_cells_of_all_releases_run_and_check_works():
+def test_all_set_up_cells_run_and_check_works():
     lessons = sorted(path.parent.name for path in (ROOT / "release").glob("*/*.ipynb"))
     done = run_python(COLAB, str(TESTS / "colab/session.py"), str(ROOT / "release"), *lessons)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -73,7 +73,7 @@ def test_the_set_up_cells_of_all_releases_run_and_check_works():
         (COLAB, "import google.colab; raise SystemExit(1)"),
     ],
 )
-def test_the_simulations_stop_code_that_needs_what_is_missing(host, line):
+def test_simulations_stop_code_with_missing_parts(host, line):
     """The control: without it the tests above could pass for nothing."""
     done = run_python(host, "-c", line)
     assert done.returncode != 0 and "google" not in done.stderr

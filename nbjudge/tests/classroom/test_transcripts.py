@@ -56,7 +56,7 @@ def test_other_words_are_judged_again(work, judged, answers):
     assert talked(CachedConversation(store, "ada", ABOUT, work), *answers) == "result 2"
 
 
-def test_the_same_words_about_something_else_are_judged_again(work, judged):
+def test_same_words_about_another_thing_are_judged(work, judged):
     store = Transcripts()
     for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
         talked(CachedConversation(store, "ada", about, work), "a", "b")
@@ -98,7 +98,7 @@ def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
     assert len(judged) == 4
 
 
-def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, judged):
+def test_a_talkative_learner_pushes_out_their_own(monkeypatch, work, judged):
     monkeypatch.setattr(transcripts, "MOST_OF_ONE", 4)
     store = Transcripts()
     talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
@@ -108,7 +108,7 @@ def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, ju
     assert talked(CachedConversation(store, "bob", ABOUT, work), "a", "b") == "result 1"
 
 
-def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_once(monkeypatch):
+def test_kept_questions_are_bounded_in_bytes(monkeypatch):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 1000)
     store, shared = Transcripts(), KernelRequest(bytes(600))
     for number in range(5):

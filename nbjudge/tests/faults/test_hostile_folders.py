@@ -270,7 +270,7 @@ def test_honest_work_in_an_odd_file_is_read(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", REFUSED_NOTEBOOKS)
-def test_a_file_that_cannot_be_read_is_refused_in_one_plain_sentence(tmp_path, kind):
+def test_an_unreadable_file_is_refused(tmp_path, kind):
     make, words = REFUSED_NOTEBOOKS[kind]
     reason = read(tmp_path, make()).reason
     assert words in reason
@@ -289,7 +289,7 @@ def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
     "\ufe0f\ufe00\U000e0041\U000e0100\u2066\u202e\u206f\u2028\x85\ue000\uffff",
     ids=ascii,
 )
-def test_an_id_with_a_character_that_cannot_be_seen_is_refused(character):
+def test_an_id_with_an_unseen_character_is_refused(character):
     """It would be in the gradebook and the report beside another that looks the same."""
     for student in (f"ad{character}a", f"{character}ada", f"ada{character}"):
         assert "holds characters that cannot be shown" in (invalid_id_reason(student) or "")
@@ -304,7 +304,7 @@ def test_a_name_in_any_script_is_an_id(student):
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-def test_the_files_beside_a_notebook_are_the_same_whatever_order_they_are_found_in(tmp_path, kind):
+def test_the_order_of_files_does_not_matter(tmp_path, kind):
     BESIDE[kind](hand_in(tmp_path, "ada", answered()))
     folder = tmp_path / "submitted/ada" / FOLDER
     files = read_handed_in(Folder(folder)).files
@@ -340,7 +340,7 @@ def nbjudge_grade(root: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(line, run.returncode, run.stdout, run.stderr + log)
 
 
-def test_every_student_has_a_grade_and_no_one_elses_files_decide_it(graded):
+def test_only_own_files_decide_a_grade(graded):
     left, _, words = graded
     found = {student: left.points(student) for student in [*FULL_MARKS, *NO_MARKS]}
     assert found == dict.fromkeys(FULL_MARKS, FULL) | dict.fromkeys(NO_MARKS, NOTHING), words[-3000:]
@@ -348,7 +348,7 @@ def test_every_student_has_a_grade_and_no_one_elses_files_decide_it(graded):
         assert {student.id for student in gradebook.students} == {*FULL_MARKS, *NO_MARKS}
 
 
-def test_what_got_no_points_has_its_reason_in_every_graded_cell(graded):
+def test_zero_points_have_a_reason_in_every_cell(graded):
     left, _, _ = graded
     for student in NO_MARKS:
         for exercise in FULL:
@@ -357,14 +357,14 @@ def test_what_got_no_points_has_its_reason_in_every_graded_cell(graded):
             assert not CONTROL.search(reason), (student, reason)
 
 
-def test_a_student_without_a_grade_is_named_with_a_sentence_and_the_run_is_no_success(graded):
+def test_a_student_without_a_grade_is_named(graded):
     _, status, words = graded
     assert status == 1
     for student in NO_IDS:
         assert str(invalid_id_reason(student)) in words, student
 
 
-def test_nothing_of_the_names_reaches_the_terminal_or_the_log_but_text(graded):
+def test_names_reach_terminal_and_log_as_text(graded):
     _, _, words = graded
     assert not CONTROL.search(words.replace("\r", ""))
     assert "Traceback" not in words

@@ -62,7 +62,7 @@ EXPECTED = {student: points for student, (_, points) in CLASS.items()}
 
 
 @pytest.mark.long
-def test_a_grader_killed_time_and_again_leaves_no_grade_out_and_none_wrong(course):
+def test_a_grader_killed_often_grades_all_rightly(course):
     for student, (work, _) in CLASS.items():
         hand_in(course, student, work)
     untouched = course.parent / "untouched"
@@ -92,7 +92,7 @@ def test_a_grader_killed_time_and_again_leaves_no_grade_out_and_none_wrong(cours
 
 
 @pytest.mark.long
-def test_submissions_that_were_left_half_graded_are_graded_and_no_others(course):
+def test_only_half_graded_work_is_graded_again(course):
     for student in ("ada", "ben", "cut off", "empty"):
         hand_in(course, student, answered())
     run = start(course)
@@ -180,7 +180,7 @@ def test_a_kernel_that_is_killed_once_costs_nothing(method, name, gone, grade_ho
 
 
 @pytest.mark.parametrize(("method", "name"), [("_execute", "setup"), *product(("_execute", "call"), FULL)])
-def test_where_every_kernel_is_killed_costs_one_exercise(method, name, grade_honest_work, monkeypatch):
+def test_a_killed_kernel_costs_one_exercise(method, name, grade_honest_work, monkeypatch):
     """The cell or the answer had the benefit of the doubt, and was not run again with the others."""
     kills = kill_while(monkeypatch, method, name, 100)
     assert grade_honest_work() == FULL | ({name: 0} if name in FULL else {})
@@ -218,7 +218,7 @@ def kill_the_fork_server() -> int:
     return process.pid
 
 
-def test_a_fork_server_that_dies_is_replaced_and_costs_at_most_the_submission_it_served(grader, monkeypatch):
+def test_a_dead_fork_server_is_replaced(grader, monkeypatch):
     execute, killed = KernelClient._execute, []
 
     def execute_and_kill(self: KernelClient, cell: Any, timeout: float) -> Any:
@@ -234,7 +234,7 @@ def test_a_fork_server_that_dies_is_replaced_and_costs_at_most_the_submission_it
     assert grader.points("cyd") == FULL
 
 
-def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_no_one_anything(grader, monkeypatch):
+def test_a_fork_server_that_dies_early_costs_nothing(grader, monkeypatch):
     fork, killed = ForkServer.fork, []
 
     def die_then_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
@@ -247,9 +247,7 @@ def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_no_one_anyt
     assert killed
 
 
-def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_no_one_gets_0(
-    grader, monkeypatch
-):
+def test_without_any_kernel_the_class_stops(grader, monkeypatch):
     def no_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
         raise SandboxError("There is no memory for another process.")
 
@@ -263,9 +261,7 @@ def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_no_
     assert grader.points("ada") == FULL
 
 
-def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and_the_class_goes_on(
-    grader, monkeypatch, caplog
-):
+def test_files_that_stop_every_kernel_are_0(grader, monkeypatch, caplog):
     fork = ForkServer.fork
 
     def fork_without(self: ForkServer, limits: Any, files: dict[bytes, bytes]) -> Any:
@@ -285,7 +281,7 @@ def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and
     assert grader.points("ben") == FULL
 
 
-def test_files_for_which_a_kernel_has_no_space_are_left_out(course):
+def test_files_without_space_are_left_out(course):
     folder = hand_in(course, "ada", answered())
     for number in range(3):
         (folder / f"{number}.bin").write_bytes(os.urandom(2**20))

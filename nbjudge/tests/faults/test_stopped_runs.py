@@ -75,7 +75,7 @@ def grade(autograder: Autograder, student: str, execute: Any) -> None:
 
 
 @pytest.mark.parametrize("error", STOPS, ids=lambda error: type(error).__name__)
-def test_a_student_who_was_not_judged_has_no_score_or_the_earlier_one(course, autograder, error):
+def test_an_unjudged_student_keeps_the_score(course, autograder, error):
     hand_in(course, "ada", answered())
     grade(autograder, "ada", stop_with(error))
     assert scores(course) == {}
@@ -133,7 +133,7 @@ class ThreeAtATime:
         pass
 
 
-def test_of_a_class_graded_at_once_those_at_work_have_no_score_either(course, autograder):
+def test_those_at_work_have_no_score_either(course, autograder):
     for student, text in {"ada": "", "ben": "# slow", "cyd": "# stops", "dan": ""}.items():
         hand_in(course, student, answered(biggest=f"def biggest(x):  {text}\n    return x.max()"))
     with pytest.raises(CourseError, match=r"Grading stopped at cyd. A cell stops."):

@@ -34,14 +34,14 @@ def test_on_this_machine_a_sandbox_can_be_made():
 
 
 @pytest.mark.integration
-def test_an_interpreter_started_through_the_folder_above_can_make_one():
+def test_a_path_through_the_folder_above_works():
     above = Path(sys.executable).parent / ".." / "bin" / Path(sys.executable).name
     code = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.sandbox_refusal())"
     run = subprocess.run([above, "-c", code], capture_output=True, text=True)
     assert run.stdout == "None\n", run.stdout + run.stderr
 
 
-def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatch):
+def test_a_missing_bubblewrap_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     refusal = bubblewrap.sandbox_refusal()
     assert "no `bwrap` on this machine" in refusal
@@ -66,9 +66,7 @@ def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatc
     ],
     ids=["no namespaces", "no user map", "no reason", "many words"],
 )
-def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
-    does, reason, tmp_path, monkeypatch
-):
+def test_a_forbidden_bubblewrap_is_explained(does, reason, tmp_path, monkeypatch):
     a_bwrap_that(does, tmp_path, monkeypatch)
     refusal = bubblewrap.sandbox_refusal()
     assert f"may not start here ({reason}" in refusal
@@ -78,7 +76,7 @@ def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
 
 
 @pytest.mark.integration
-def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused(tmp_path, monkeypatch):
+def test_bubblewrap_without_namespaces_is_refused(tmp_path, monkeypatch):
     """In a user namespace that may have no further ones, as on a machine where they are off."""
     off = "echo 0 > /proc/sys/user/max_user_namespaces"
     inside = f'{off}; exec {shutil.which("bwrap")} "$@"'
@@ -99,7 +97,7 @@ def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):
         ForkServer(())
 
 
-def test_every_privilege_but_the_four_that_are_given_up_later_is_dropped(tmp_path):
+def test_all_but_four_privileges_are_dropped(tmp_path):
     command = bubblewrap.command(tmp_path, 5, ["numpy"])
     assert command[0] == "bwrap"
     for wanted in ("--unshare-all", "--die-with-parent", "--clearenv", "--new-session"):

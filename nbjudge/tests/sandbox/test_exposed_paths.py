@@ -98,7 +98,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path / "opt" / "python"
 
 
-def test_an_interpreter_in_a_folder_of_its_own_sees_its_packages_and_nothing_beside(installed):
+def test_an_interpreter_sees_its_packages_only(installed):
     interpreter = install(installed)
     add_package(interpreter)
     leave_private_files(installed)
@@ -106,7 +106,7 @@ def test_an_interpreter_in_a_folder_of_its_own_sees_its_packages_and_nothing_bes
 
 
 @pytest.mark.parametrize("links", ["absolute", "through another folder"])
-def test_an_environment_in_a_course_sees_its_packages_and_not_the_course(installed, tmp_path, links):
+def test_an_environment_in_a_course_hides_the_course(installed, tmp_path, links):
     interpreter = install(installed)
     if links == "through another folder":  # as uv and Homebrew do
         (tmp_path / "current").symlink_to(installed)
@@ -123,7 +123,7 @@ def test_an_environment_in_a_course_sees_its_packages_and_not_the_course(install
     assert readable([("The course", course)], shown) is None
 
 
-def test_an_environment_that_is_the_course_itself_shows_no_course(installed, tmp_path):
+def test_a_course_that_is_an_environment_is_hidden(installed, tmp_path):
     course = tmp_path / "course"
     leave_private_files(course)
     subprocess.run([install(installed), "-m", "venv", "--without-pip", course], check=True)
@@ -155,7 +155,7 @@ def test_of_usr_only_what_programs_need_is_shown():
         assert readable([("It", Path(private))], exposed_paths()) is None
 
 
-def test_what_is_under_a_shown_folder_is_named_links_or_not(tmp_path):
+def test_what_is_under_a_shown_folder_is_named(tmp_path):
     shown, course = tmp_path / "shown", tmp_path / "courses" / "one"
     (shown / "deep").mkdir(parents=True)
     course.mkdir(parents=True)
@@ -200,7 +200,7 @@ def a_course(tmp_path, monkeypatch):
 EXPOSED_MODULES = ("a_course.plots", "a_course.pictures", "a_course.data.news")
 
 
-def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course, monkeypatch):
+def test_only_named_modules_of_a_package_are_seen(a_course, monkeypatch):
     places = [a_course / "again", a_course / "lib"]
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
     words = bubblewrap.command(a_course, 5, [], EXPOSED_MODULES)
@@ -212,7 +212,7 @@ def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course
         assert hidden == {"answers", "solved.py", "key.py", "__pycache__"}
 
 
-def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
+def test_only_named_modules_elsewhere_are_shown(a_course):
     shown = set(bubblewrap.shown_to_students(EXPOSED_MODULES)) - set(bubblewrap.shown_to_students())
     package = a_course / "lib" / "a_course"
     files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
@@ -243,14 +243,14 @@ for file, mode in (({str(package / "solved.py")!r}, "r"), ({str(package / "answe
     close_fork_server()
 
 
-def test_of_an_installed_grader_only_the_learners_half_is_seen(monkeypatch):
+def test_only_the_learners_half_is_seen(monkeypatch):
     package = Path(bubblewrap.__file__).parents[1]
     hidden = set(bubblewrap.hidden_paths((), [package.parent]))
     seen = {package / name for name in ("__init__.py", "tutor", "tutor/__init__.py", "tutor/learner")}
     assert hidden | seen == {*package.iterdir(), *(package / "tutor").iterdir()} and not hidden & seen
 
 
-def test_a_helper_that_is_not_there_is_said_in_one_sentence(a_course):
+def test_a_missing_helper_is_told(a_course):
     for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
         with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
             bubblewrap.command(a_course, 5, [], (name,))

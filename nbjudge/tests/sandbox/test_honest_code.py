@@ -99,7 +99,7 @@ print("kept", len(held))
         assert kernel.says(share).startswith("kept")
 
 
-def test_programs_started_from_a_large_notebook_count_for_themselves(start, tmp_path):
+def test_child_programs_count_for_themselves(start, tmp_path):
     """For a moment before it becomes another program, a process has all of its parent's memory."""
     start_many = """
 import subprocess

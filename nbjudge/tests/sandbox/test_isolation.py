@@ -28,7 +28,7 @@ pytestmark = pytest.mark.integration
 SET_BY_THE_KERNEL = {"CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "MPLBACKEND", "PAGER", "TERM"}
 
 
-def test_home_tmp_and_shared_memory_are_empty_but_for_the_notebooks_own_files(view):
+def test_home_and_tmp_hold_only_own_files(view):
     files = view["files"]
     assert files["."] == ["given.txt"]
     assert set(files[HOME]) <= {"work", ".kernel.json", ".ipython", ".cache", ".config"}
@@ -38,7 +38,7 @@ def test_home_tmp_and_shared_memory_are_empty_but_for_the_notebooks_own_files(vi
     assert files["/dev/shm"] == []
 
 
-def test_everything_but_the_private_folders_is_read_only(view, start, tmp_path):
+def test_all_but_private_folders_is_read_only(view, start, tmp_path):
     private = (HOME, "/tmp", "/dev/shm", "/run/private", "/proc")
     shown = (sys.prefix, str(Path(nbjudge.__file__).parent))
     places = [place for place in view["mounts"] if place.startswith(shown) or not place.startswith(private)]
@@ -64,7 +64,7 @@ print([place for place in {[*places, *inner]!r} if written(place)])
         assert kernel.says(try_to_write) == "[]"
 
 
-def test_what_proc_tells_of_others_and_of_the_machines_memory_is_empty(start, tmp_path):
+def test_proc_tells_nothing_of_others(start, tmp_path):
     read = f"""
 import os
 found = []
@@ -124,7 +124,7 @@ for name in {NOT_EXPOSED!r}:
         assert kernel.says(code).splitlines()[1:] == [str(helpers / "plots.py")]
 
 
-def test_none_of_the_graders_environment_variables_is_there(view):
+def test_the_graders_variables_are_not_there(view):
     own = set(ENVIRONMENT) | SET_BY_THE_KERNEL
     assert "PYTEST_VERSION" in os.environ
     assert not (set(view["environment"]) & set(os.environ)) - own - {"PWD"}
@@ -132,7 +132,7 @@ def test_none_of_the_graders_environment_variables_is_there(view):
     assert {name: view["environment"][name] for name in ENVIRONMENT} == ENVIRONMENT
 
 
-def test_a_kernel_is_the_first_of_its_own_processes_and_sees_no_others(view):
+def test_a_kernel_sees_only_its_own_processes(view):
     assert view["processes"] == [1]
     assert view["self"] == {"pid": 1, "parent": 0, "session": 1}
     assert view["host"] != socket.gethostname()
@@ -152,7 +152,7 @@ def test_nothing_open_leads_out_of_the_sandbox(view):
     assert not any("memfd" in name for name in view["open"])
 
 
-def test_random_numbers_differ_from_notebook_to_notebook(view, another_view):
+def test_random_numbers_differ_by_notebook(view, another_view):
     for library, one, other in zip(
         ("random", "numpy", "torch"), view["random"], another_view["random"], strict=False
     ):
@@ -206,7 +206,7 @@ def test_a_kernel_can_neither_see_trace_nor_signal_it(start, tmp_path):
         assert the_interpreter() == before
 
 
-def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_one_for_the_next(start, tmp_path):
+def test_it_keeps_one_kernel_for_the_next(start, tmp_path):
     with start(tmp_path) as kernel:
         first = psutil.Process(kernel.pid)
         sockets = kernel.kernel.process.sockets
@@ -264,7 +264,7 @@ def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["kernel", "supervisor"])
-def test_a_next_kernel_that_died_meanwhile_costs_no_one_anything(start, tmp_path, who):
+def test_a_dead_next_kernel_costs_nothing(start, tmp_path, who):
     with start(tmp_path):
         pass
     begun = the_next_kernel()

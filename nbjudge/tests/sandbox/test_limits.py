@@ -133,7 +133,7 @@ def test_output(start, tmp_path):
         assert kernel.run("assert afterwards == 1") == ("done", "")
 
 
-def test_output_that_does_not_stop_ends_its_kernel_only(start, tmp_path):
+def test_endless_output_ends_its_kernel_only(start, tmp_path):
     deaf = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{FLOOD.replace('0.01', '0.001')}"
     with start(tmp_path, replace(PATIENT, output=TIGHT.output)) as kernel:
         kernel.says("before = 1")
@@ -143,7 +143,7 @@ def test_output_that_does_not_stop_ends_its_kernel_only(start, tmp_path):
         assert kernel.run("assert before == 1") == ("done", "")
 
 
-def test_every_limit_can_be_set_for_a_lesson_and_holds_for_it(start, tmp_path):
+def test_every_limit_can_be_set_for_a_lesson(start, tmp_path):
     look = (
         "import os, resource as r, shutil\nprint(*[r.getrlimit(what)[0] for what in"
         " (r.RLIMIT_NOFILE, r.RLIMIT_FSIZE, r.RLIMIT_NPROC, r.RLIMIT_CORE)], shutil.disk_usage('/tmp').total)"
@@ -172,7 +172,7 @@ def claimers(many: int) -> list[subprocess.Popen[str]]:
 
 
 @pytest.mark.integration
-def test_no_two_processes_claim_the_same_and_one_that_ends_sets_it_free():
+def test_a_claim_is_exclusive_and_set_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
         processes = claimers(len(processors) + 1)
@@ -186,7 +186,7 @@ def test_no_two_processes_claim_the_same_and_one_that_ends_sets_it_free():
 
 
 @pytest.mark.integration
-def test_a_process_claims_once_and_a_fork_of_it_something_else():
+def test_a_fork_claims_something_else():
     claimed = claimed_processor()
     assert claimed == claimed_processor()
     reader, writer = os.pipe()
@@ -200,7 +200,7 @@ def test_a_process_claims_once_and_a_fork_of_it_something_else():
 
 
 @pytest.mark.integration
-def test_a_kernel_and_all_it_starts_runs_where_it_was_told_to_and_its_supervisor_anywhere(start, tmp_path):
+def test_a_kernel_runs_on_its_processor(start, tmp_path):
     claimed = claimed_processor()
     wanted = {*os.sched_getaffinity(0)} if claimed is None else {claimed}
     look = (

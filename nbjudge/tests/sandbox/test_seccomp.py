@@ -56,7 +56,7 @@ def refused_with(error: int) -> int:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_refused_call_is_refused_on_every_machine_and_common_ones_are_not(machine):
+def test_only_listed_calls_are_refused(machine):
     for name, error in REFUSED.items():
         number = number_of(name, machine)
         if number is not None:
@@ -68,7 +68,7 @@ def test_every_refused_call_is_refused_on_every_machine_and_common_ones_are_not(
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("another", [0x40000003, 0x40000028, *MACHINES.values(), 0], ids=hex)
-def test_a_process_that_calls_by_another_machines_numbers_is_ended(machine, another):
+def test_calls_by_foreign_numbers_end_the_process(machine, another):
     numbers = (*COMMON[machine], *filter(None, (number_of(name, machine) for name in REFUSED)))
     if another == MACHINES[machine]:
         assert {decision(machine, number | 0x40000000) for number in numbers} == {KILLED}  # x32
@@ -112,7 +112,7 @@ def test_what_arguments_decide(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_numbers_are_those_of_the_systems_own_headers(machine):
+def test_the_numbers_are_the_systems_own(machine):
     header = next(filter(Path.exists, HEADERS[machine]), None)
     if header is None:
         pytest.skip("the headers of Linux are not installed")
@@ -134,7 +134,7 @@ def test_no_two_calls_have_one_number():
     ("machine", "largest", "named"),
     [("riscv64", 2**63 - 1, "riscv64"), ("x86_64", 2**31 - 1, "x86_64, 32-bit Python")],
 )
-def test_on_a_machine_whose_calls_are_not_known_nothing_is_graded(monkeypatch, machine, largest, named):
+def test_on_an_unknown_machine_nothing_is_graded(monkeypatch, machine, largest, named):
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(sys, "maxsize", largest)
     bubblewrap.sandbox_refusal.cache_clear()

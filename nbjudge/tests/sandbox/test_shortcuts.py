@@ -34,7 +34,7 @@ def test_plain_python_is_not_tokenized(cell, monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_cell_that_python_warns_about_is_not_parsed_for_it():
+def test_a_cell_with_a_warning_is_not_parsed():
     transformers = TransformerManager()
     leave_plain_python(transformers)
     assert transformers.transform_cell("x = '\\d'\n") == "x = '\\d'\n"
@@ -70,7 +70,7 @@ def test_only_a_stream_that_was_written_to_is_flushed():
     assert thread.steps == before
 
 
-def test_messages_that_the_relay_reads_are_sent_and_no_others():
+def test_only_messages_for_the_relay_are_sent():
     sent = []
     session = SimpleNamespace(send=lambda _stream, kind, *_args, **_options: sent.append(kind))
     send_what_is_read(session)
@@ -81,7 +81,7 @@ def test_messages_that_the_relay_reads_are_sent_and_no_others():
     assert sent == ["status", "stream", "error", "execute_reply"]
 
 
-def test_a_seed_decides_what_torch_draws_and_keeps_no_call(monkeypatch):
+def test_a_seed_decides_what_torch_draws(monkeypatch):
     torch = pytest.importorskip("torch")
     for device in (torch.cuda, torch.xpu, torch.mtia):
         monkeypatch.setattr(device, "manual_seed_all", device.manual_seed_all)  # put back afterwards

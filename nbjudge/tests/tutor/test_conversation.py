@@ -59,14 +59,14 @@ def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
     assert not tutor._open and not tutor.called_exercise
 
 
-def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor):
+def test_an_answer_in_time_is_followed_up(tutor):
     reply = begin(tutor)
     assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
     assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
     assert not tutor._open
 
 
-def test_work_that_never_comes_to_an_end_is_not_waited_for(monkeypatch):
+def test_endless_work_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(conversation, "LONGEST_WORK", 0.05)
     go_on = threading.Event()
     stuck = Conversation(lambda call_answer: go_on.wait(10) and two_questions(call_answer))
@@ -75,7 +75,7 @@ def test_work_that_never_comes_to_an_end_is_not_waited_for(monkeypatch):
     go_on.set()
 
 
-def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
+def test_an_exercise_has_one_conversation(ended, tutor):
     first = begin(tutor)
     second = begin(tutor)
     assert ended.wait(10)  # the first one's thread
@@ -86,7 +86,7 @@ def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
     assert len(tutor._open) == MOST_CONVERSATIONS
 
 
-def test_a_question_that_no_one_answers_ends_with_the_close(ended):
+def test_an_open_question_ends_with_the_close(ended):
     closed = Conversation(two_questions)
     assert isinstance(closed.next(), KernelRequest)
     closed.close()

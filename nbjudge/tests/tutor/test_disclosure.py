@@ -40,11 +40,11 @@ def settings_of(options, default=Disclosure.FULL):
         ({"levels": {"ps1": [["full", "2026-12-24"]]}}, Disclosure.EXAMPLES),
     ],
 )
-def test_the_last_disclosure_that_has_begun_is_in_force(options, disclosure):
+def test_the_last_disclosure_begun_is_in_force(options, disclosure):
     assert settings_of(options).on("ps1", TODAY) == disclosure
 
 
-def test_the_default_is_used_where_the_course_sets_nothing():
+def test_without_a_setting_the_default_is_used():
     assert settings_of({}, Disclosure.MEASURED).on("ps1", TODAY) == Disclosure.MEASURED
     assert settings_of({"level": "full"}, Disclosure.MEASURED).on("ps1", TODAY) == Disclosure.FULL
 

@@ -171,7 +171,7 @@ def test_a_spoilt_file_costs_only_the_record(file, text):
     assert LearnerRecord(file).exercise("score").mistakes
 
 
-def test_a_file_that_cannot_be_written_costs_only_itself(file):
+def test_an_unwritable_file_costs_only_itself(file):
     file.parent.write_text("a file in its place")
     record = LearnerRecord(file)
     record.add_check("score", "01", "a", 3, 3)
@@ -197,7 +197,7 @@ def shown(text):
 @pytest.mark.parametrize(
     "form", ["![scores]({})", "![scores][1]\n\n[1]: {}\n", "[![scores]({})](https://a.b)"]
 )
-def test_a_picture_from_elsewhere_is_not_fetched_and_its_description_is_shown(address, form):
+def test_a_remote_picture_is_not_fetched(address, form):
     html = shown(f"Look, `code`: {form.format(address)}")
     assert not re.search("<img|stranger|src=", html)
     assert "scores" in html and "<code>code</code>" in html

@@ -99,7 +99,7 @@ def test_anything_else_is_refused(body):
             decode(body)
 
 
-def test_a_request_must_have_the_type_that_its_address_names():
+def test_a_request_has_the_type_of_its_address():
     body = b"".join(encode(CheckRequest(exercise="softmax")))
     with pytest.raises(ValueError):
         decode_request(body, HelpRequest)

@@ -95,7 +95,7 @@ def learner(monkeypatch):
     ],
     ids=["no signature", "another key", "a reply to another request", "a changed reply"],
 )
-def test_a_reply_without_proof_is_not_used_and_nothing_secret_was_sent(learner, tmp_path, impostor):
+def test_a_reply_without_proof_is_not_used(learner, tmp_path, impostor):
     seen = tmp_path / "evaluated"
     server = Impostor(**impostor)
     expression = {"conversation": "1", "type": "calls", "program": TOUCH.format(str(seen))}
@@ -111,7 +111,7 @@ def test_the_reply_of_a_tutor_that_has_the_key_is_used(learner):
     assert learner(Impostor(429, sign_with=KEY), Notice(sentence="Wait.")) == Notice(sentence="Wait.")
 
 
-def test_a_key_that_is_not_accepted_is_said_in_the_kernels_own_words(learner):
+def test_a_refused_key_is_told_in_the_kernel(learner):
     with pytest.raises(TutorMissingError, match="did not accept this server's key"):
         learner(Impostor(403), Notice(sentence="anything"))
 
@@ -145,7 +145,7 @@ def says(tutor, exercise, code=""):
     return tutor.send(CheckRequest(exercise=exercise, code=code)).sentence
 
 
-def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
+def test_a_tutors_stderr_never_fills_a_pipe():
     tutor = started(CHATTY)
     try:
         for characters in (0, 10 * 2**20):
@@ -156,7 +156,7 @@ def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
         tutor.stop()
 
 
-def test_a_reply_to_a_question_that_was_interrupted_is_not_taken_for_the_next_one():
+def test_a_late_reply_is_not_the_next_one():
     tutor = started(CHATTY)
     try:
         tutor._write(to_frame((99).to_bytes(NUMBER, "big") + encode(CheckRequest(exercise="old"))[0]))
@@ -166,12 +166,12 @@ def test_a_reply_to_a_question_that_was_interrupted_is_not_taken_for_the_next_on
 
 
 @pytest.mark.parametrize("program", ["raise SystemExit('no torch here')", "print('hello', flush=True)"])
-def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_is_none(program):
+def test_a_tutor_that_fails_to_start_says_why(program):
     with pytest.raises(TutorMissingError, match=r"did not start( \(no torch here\))?\. Run this cell again"):
         says(started(program), "x")
 
 
-def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
+def test_the_local_tutor_opens_no_port(monkeypatch):
     monkeypatch.delenv(ADDRESS, raising=False)
     tutor = transport.start_tutor(REPOSITORY / "examples/statistics", "ps1")
     try:
@@ -182,7 +182,7 @@ def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(mo
         tutor.stop()
 
 
-def test_frames_that_are_none_are_refused_and_not_waited_for():
+def test_broken_frames_are_refused_at_once():
     def served(sent):
         outgoing = io.BytesIO()
         serve(lambda request: Notice(sentence=request.exercise), io.BytesIO(sent), outgoing)

@@ -177,7 +177,7 @@ def test_workers_die_and_join_and_grades_are_the_same(lab, copy_of_class, graded
 
 
 @pytest.mark.long
-def test_work_ends_when_the_run_is_interrupted_or_killed(lab, copy_of_class):
+def test_work_ends_when_the_run_is_stopped(lab, copy_of_class):
     course, forever = copy_of_class, ("sleep", str(uuid.uuid4().int))
     hand_in(course, "ada", after(answered(), "shown", f"import os; os.system({' '.join(forever)!r})"))
     with (course / "nbgrader_config.py").open("a") as config:
@@ -193,7 +193,7 @@ def test_work_ends_when_the_run_is_interrupted_or_killed(lab, copy_of_class):
     assert "Stopped: 1 to go" in lab.programs[-2].output
 
 
-def test_nothing_is_graded_where_every_worker_is_refused(lab, copy_of_class):
+def test_without_workers_nothing_is_graded(lab, copy_of_class):
     lab.start_worker("only", copy_of_class.parent, path=PROGRAMS)
     status, output = lab.grade(copy_of_class).finish()
     assert status == 1
