@@ -1,0 +1,116 @@
+"""Around torch's own layers: the entries of docs/torch-attention.md change nothing in what lessons compare.
+
+The modes decide which implementation of torch runs: training, evaluation, evaluation without gradients.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from attention_lab.encoder.model import ReferenceBlock
+from attention_lab.lesson_08.layers import (
+    EfficientMultiHeadAttention,
+    TorchMultiHeadAttention,
+    copy_weights,
+)
+from nbjudge.course.course import open_course
+
+pytestmark = [pytest.mark.lesson, pytest.mark.usefixtures("float64")]
+LESSONS = open_course(Path(__file__).resolve().parents[1]).assignments
+MODES = {
+    "training": (True, contextlib.nullcontext),
+    "evaluation": (False, contextlib.nullcontext),
+    "evaluation without gradients": (False, torch.no_grad),
+}
+REAL = torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0]]).bool()  # a whole text; left and right padding
+CAUSAL = torch.ones(4, 4).tril().bool()
+MASKS = {
+    "none": None,
+    "causal": CAUSAL,
+    "padding": REAL[:, None],
+    "both": REAL[:, None] & CAUSAL,  # with left padding, the first queries see nothing
+    "all padding": (REAL & torch.tensor([[True], [True], [False]]))[:, None],
+}
+combinations = pytest.mark.parametrize(
+    ("mode", "mask", "heads"), list(itertools.product(MODES, MASKS, (1, 2))), ids=lambda value: str(value)
+)
+
+
+@pytest.fixture
+def float64():
+    """One seed, and numbers whose differences are no rounding errors."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        torch.set_default_dtype(torch.float64)
+        yield
+        torch.set_default_dtype(torch.float32)
+
+
+def outputs(layer, mode, *arguments, **options):
+    """What a layer gives in a mode, and the gradient that reaches its first argument where there is one."""
+    training, gradients = MODES[mode]
+    x = arguments[0].clone()
+    with gradients():
+        x.requires_grad_(torch.is_grad_enabled())
+        found = layer.train(training)(x, *arguments[1:], **options)
+    found = found if isinstance(found, tuple) else (found,)
+    if x.requires_grad:
+        found[0].square().sum().backward()
+        found += (x.grad,)
+    return [tensor.detach() for tensor in found]
+
+
+def assert_same(found, expected):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one.isfinite().all()
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-8)
+
+
+@combinations
+def test_the_adapter_around_torchs_layer_agrees_with_ours(mode, mask, heads):
+    ours, torchs = EfficientMultiHeadAttention(8, heads), TorchMultiHeadAttention(8, heads)
+    for parameter in ours.parameters():
+        nn.init.normal_(parameter)  # torch's own biases are zero at first, which would hide them
+    copy_weights(ours, torchs)
+    assert torch.equal(torchs.layer.out_proj.bias, ours.output.bias)
+    x = torch.randn(3, 4, 8)
+    assert_same(outputs(torchs, mode, x, mask=MASKS[mask]), outputs(ours, mode, x, mask=MASKS[mask]))
+
+
+@combinations
+def test_a_layer_made_by_from_torch_agrees_with_torchs_where_torchs_answers(mode, mask, heads):
+    lesson = LESSONS["efficient_reshape"]
+    mha = nn.MultiheadAttention(8, heads, batch_first=True)
+    for parameter in mha.parameters():
+        nn.init.normal_(parameter)
+    ours = lesson.reference_answer("EfficientMultiHeadAttention")(8, heads, bias=True)
+    ours.load_state_dict(lesson.reference_answer("from_torch")(mha))
+    x, visible = torch.randn(3, 4, 8), MASKS[mask]
+    hidden = None
+    if visible is not None:
+        hidden = (~visible.expand(3, 4, 4)).repeat_interleave(heads, dim=0)
+    with torch.no_grad():
+        found, weights = ours.eval()(x, mask=visible)
+    training, gradients = MODES[mode]
+    with gradients():
+        expected, their_weights = mha.train(training)(x, x, x, attn_mask=hidden)
+    sees = torch.ones(3, 4).bool() if visible is None else visible.expand(3, 4, 4).any(-1)
+    assert_same([found[sees], weights[sees]], [expected[sees].detach(), their_weights[sees].detach()])
+    assert found.isfinite().all() and (weights[~sees] == 0).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mask", ["none", "padding"])
+def test_the_block_that_lesson_13_compares_with_is_the_same_in_all_modes(mode, mask):
+    block = ReferenceBlock(nn.TransformerEncoderLayer(8, 2, 12, 0.0, "gelu", batch_first=True))
+    x, visible = torch.randn(3, 4, 8), MASKS[mask]
+    sees = REAL if visible is not None else torch.ones(3, 4).bool()
+    expected = outputs(block, "training", x, mask=visible)[0][sees]
+    assert_same([outputs(block, mode, x, mask=visible)[0][sees]], [expected])
