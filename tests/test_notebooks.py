@@ -118,6 +118,15 @@ def test_the_sandbox_shows_what_is_imported(lesson):
 
 
 @every_notebook
+def test_no_cell_reads_ipythons_history(lesson):
+    """nbval has no `Out` and no `In`; `_` may be a loop's variable, and is not read."""
+    for cell in read_notebook(lesson.solution_path).cells:
+        names = ast.walk(ast.parse(code_of(cell))) if cell.cell_type == "code" else ()
+        read = {node.id for node in names if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        assert not read & {"Out", "In", "_", "__", "___"}, f"{cell.id}: give the value a name"
+
+
+@every_notebook
 def test_no_number_is_a_size_that_is_drawn(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
