@@ -63,6 +63,7 @@ def make_school(root: Path) -> None:
         shutil.copy(ROOT / "nbjudge" / name, root / "nbjudge")
     for name in ("LICENSE", "LICENSE-CONTENT", "environment.yml", "pyproject.toml"):
         shutil.copy(ROOT / name, root)
+    shutil.copytree(ROOT / "docs", root / "docs", ignore=shutil.ignore_patterns("images"))
     (root / "source" / FOLDER / "given.py").write_text("ANSWER = 42\n")
     release = root / "release" / FOLDER
     release.mkdir(parents=True)
@@ -102,9 +103,8 @@ def test_the_zip_holds_what_students_need(school, members):
     course, bundle = school
     wheel, grader = wheel_in(members), wheel_in(members, "nbjudge")
     lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
-    plain = {
-        f"attention-lab/{name}" for name in ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml")
-    }
+    names = ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml", "docs/torch-attention.md")
+    plain = {f"attention-lab/{name}" for name in names}
     assert set(members) == {wheel, grader, *lessons, *plain}
     assert leaks(bundle, course) == []
     for text in (members["attention-lab/README.md"], members["attention-lab/environment.yml"]):

@@ -1,6 +1,6 @@
-"""Each entry of docs/torch-attention.md prints what the page says, where the versions are those that it names.
+"""Each entry of docs/torch-attention.md prints what the page says, in the versions that it names.
 
-The entries are data in the page: this file reads the examples, runs them and compares. To add one, write it there.
+The entries are data in the page: this file reads the examples, runs them and compares. Add one there.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ for (const token of document.querySelectorAll(".highlight span")) {
   if (seen.has(kind)) token.replaceWith(...token.childNodes); else seen.add(kind);
 }
 """
-REFERENCE = ("index", "lessons", "checks", "attention-lab", "nbjudge", "settings")
+REFERENCE = ("index", "lessons", "torch-attention", "checks", "attention-lab", "nbjudge", "settings")
 PAGES = ["index.html", "search.html", *(f"reference/{name}.html" for name in REFERENCE)]
 PAGES += [address(lesson) for lesson in LESSONS]
 

@@ -10,7 +10,14 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 import attention_lab
-from attention_lab.maintain.bundle.contents import LESSONS, NAME, build_wheels, lesson_files, tutor_files
+from attention_lab.maintain.bundle.contents import (
+    LESSONS,
+    LINKED_PAGE,
+    NAME,
+    build_wheels,
+    lesson_files,
+    tutor_files,
+)
 from attention_lab.maintain.bundle.gate import leaks
 from nbjudge import CourseError
 from nbjudge.course import Course
@@ -57,7 +64,7 @@ def _members(course: Course) -> dict[str, bytes]:
     """Return what goes into the zip as it is, by name there."""
     release = course.folders.release
     lessons = {f"{LESSONS}/{name}": _released(release / name) for name in lesson_files(course)}
-    return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}
+    return lessons | {name: (course.root / name).read_bytes() for name in (*LICENCES, LINKED_PAGE)}
 
 
 def _documents(course: Course, grader: Path, wheel: Path) -> dict[str, bytes]:

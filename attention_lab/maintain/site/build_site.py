@@ -32,6 +32,8 @@ from nbjudge.course import SECTIONS, Assignment, Course, options_of, read_notebo
 
 HERE = Path(__file__).parent
 THEME = HERE / "theme"
+SURPRISES = "torch-attention.md"  # the one page of docs/ that learners read, too
+LINK_TO_CODE = re.compile(r"\[([^]]+)\]\(\.\./[^)]+\)")  # from docs/ to a file that the site does not have
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
 ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, the docstring."
 # "After the core path you can write ...": the sentence that says what a lesson is for.
@@ -97,6 +99,8 @@ def _prepare(course: Course, work: Path, console: Console) -> None:
         if "$content" in text.template:
             text = Template(text.substitute(content=_generated(frame.stem)))
         (work / "pages/reference" / frame.name).write_text(text.template, encoding="utf-8")
+    surprises = LINK_TO_CODE.sub(r"\1", (course.root / "docs" / SURPRISES).read_text("utf-8"))
+    (work / "pages/reference" / SURPRISES).write_text(surprises, encoding="utf-8")
 
 
 def front_page(lessons: Sequence[Assignment], pages: Mapping[str, Page] | None = None) -> str:
