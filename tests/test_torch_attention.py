@@ -101,7 +101,7 @@ def test_another_behaviour_is_noticed():
     assert run(entries()[0]) != entries()[0].printed
 
 
-def test_each_entry_has_its_parts_and_is_in_the_contents():
+def test_each_entry_has_its_parts():
     found, text = entries(), PAGE.read_text()
     assert len(found) >= 40
     assert len({slug(entry.title) for entry in found}) == len(found)

@@ -74,7 +74,7 @@ def assert_same(found, expected):
 
 
 @combinations
-def test_the_adapter_around_torchs_layer_agrees_with_ours(mode, mask, heads):
+def test_the_adapter_agrees_with_ours(mode, mask, heads):
     ours, torchs = EfficientMultiHeadAttention(8, heads), TorchMultiHeadAttention(8, heads)
     for parameter in ours.parameters():
         nn.init.normal_(parameter)  # torch's own biases are zero at first, which would hide them
@@ -85,7 +85,7 @@ def test_the_adapter_around_torchs_layer_agrees_with_ours(mode, mask, heads):
 
 
 @combinations
-def test_a_layer_made_by_from_torch_agrees_with_torchs_where_torchs_answers(mode, mask, heads):
+def test_a_layer_by_from_torch_agrees(mode, mask, heads):
     lesson = LESSONS["efficient_reshape"]
     mha = nn.MultiheadAttention(8, heads, batch_first=True)
     for parameter in mha.parameters():
@@ -108,7 +108,7 @@ def test_a_layer_made_by_from_torch_agrees_with_torchs_where_torchs_answers(mode
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("mask", ["none", "padding"])
-def test_the_block_that_lesson_13_compares_with_is_the_same_in_all_modes(mode, mask):
+def test_lesson_13s_block_agrees_in_all_modes(mode, mask):
     block = ReferenceBlock(nn.TransformerEncoderLayer(8, 2, 12, 0.0, "gelu", batch_first=True))
     x, visible = torch.randn(3, 4, 8), MASKS[mask]
     sees = REAL if visible is not None else torch.ones(3, 4).bool()
