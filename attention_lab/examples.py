@@ -258,7 +258,7 @@ def compare_other_kinds(
     results = answer(*other, **more)
     parts = results if isinstance(results, (tuple, list)) else [results]
     tensors = (part for part in parts if isinstance(part, torch.Tensor))
-    total = sum(each.double().square().sum() for each in tensors if each.is_floating_point())
+    total = sum(tensor.double().square().sum() for tensor in tensors if tensor.is_floating_point())
     message = (
         f"{call}: no gradient comes back. Leave out detach, no_grad, item, and torch.tensor of a result."
     )

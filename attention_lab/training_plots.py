@@ -61,7 +61,7 @@ def _measured(runs: Mapping[str, Sequence[History]]) -> list[str]:
     ]
     if not lengths or not lengths[0] or not all(runs.values()):
         raise ValueError("training_curves needs at least one run of each model, with its measurements.")
-    if any(each != lengths[0] for each in lengths) or len(set(lengths[0].values())) != 1:
+    if any(length != lengths[0] for length in lengths) or len(set(lengths[0].values())) != 1:
         raise ValueError("training_curves needs the same measurements, epoch by epoch, in every run.")
     return list(lengths[0])
 

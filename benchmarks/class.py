@@ -85,7 +85,9 @@ def lessons(
     """Grade a part of a class of each lesson, and reckon what a class of 60 takes."""
     console = results.console()
     content = results.surroundings(console) | {"students": CLASS, "lessons": {}}
-    with_exercises = [each.folder for each in Course(ROOT).assignments.values() if each.exercises]
+    with_exercises = [
+        assignment.folder for assignment in Course(ROOT).assignments.values() if assignment.exercises
+    ]
     for name in names or with_exercises:
         graders = _graded(name, (STOCK, OURS), students, by_stock, 1)
         for figures in graders.values():

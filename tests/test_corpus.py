@@ -175,7 +175,7 @@ def test_held_out_pairs_are_of_actors_that_never_met(seed):
     def meetings(texts):
         for text in texts:
             for sentence in sentences(text.lower()):
-                named = [each for each in actors if re.search(rf"\b{each[0]}\b", sentence)]
+                named = [actor for actor in actors if re.search(rf"\b{actor[0]}\b", sentence)]
                 yield from (frozenset(two) for two in combinations(named, 2) if two[0][1] != two[1][1])
 
     assert not set(meetings(news.pairs.texts)) & set(meetings(news.train.texts))

@@ -362,7 +362,7 @@ def test_a_line_that_always_stops_is_told_once():
     def right(x):
         return sum(x) if isinstance(x, list) else 2 * x
 
-    sentences = [each.sentence for each in judged(exercise, right, answer).findings]
+    sentences = [finding.sentence for finding in judged(exercise, right, answer).findings]
     assert sum("TypeError" in sentence for sentence in sentences) == 1, sentences
     assert any("gives 0.2857" in sentence for sentence in sentences), sentences
 

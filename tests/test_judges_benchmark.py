@@ -47,14 +47,18 @@ def test_the_published_answers_are_complete():
 
 def test_a_module_replaces_no_name_of_the_set_up():
     """Lesson 12's module defines ten attention functions called A to K, and answers call `F.softmax`."""
-    (lesson,) = (each for each in course().assignments.values() if "is_correct" in each.exercises)
+    (lesson,) = (
+        assignment for assignment in course().assignments.values() if "is_correct" in assignment.exercises
+    )
     code = standalone(lesson, "def is_correct(attention):\n    return F.softmax")
     assert code.startswith("import torch.nn.functional as F") and "def F(" not in code
 
 
 def test_shared_answers_are_found_once():
     """A function adds answers to `rotate` and to `rotate_halves`, and two files import those checks."""
-    (lesson,) = (each for each in course().assignments.values() if "rotate" in each.exercises)
+    (lesson,) = (
+        assignment for assignment in course().assignments.values() if "rotate" in assignment.exercises
+    )
     listed = [(each.id, each.code) for each in answers_of(lesson, ["rotate", "rotate_halves"])]
     found = dict(listed)
     assert len(found) == len(listed)
@@ -304,7 +308,7 @@ def test_refused_right_answers_are_printed_first(answer, tmp_path):
     mistakes = [
         replace(answer, id=f"softmax/mistake/{n}", kind="mistake", sentence="Clipped.") for n in range(6)
     ]
-    judged = [Judged(each, "own judge", Opinion(accepted=True), 1.0) for each in mistakes]
+    judged = [Judged(mistake, "own judge", Opinion(accepted=True), 1.0) for mistake in mistakes]
     accepted = replace(answer, id="softmax/accepted/loop", kind="accepted")
     judged += [Judged(each, "own judge", Opinion(False, "x" * 999), 1.0) for each in (accepted, answer)]
     judged += [Judged(answer, "own judge", Opinion(True), 1.0), Judged(answer, "own judge", None, 0.0)]

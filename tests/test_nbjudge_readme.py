@@ -195,7 +195,10 @@ def test_it_grades_a_course_with_checks(alone, tmp_path):
         nbformat.write(released, course / "submitted" / student / "ps1" / "spread.ipynb")
     environment.run("nbjudge", "grade", "ps1", cwd=course)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
-        scores = {each.student_id: each.score for each in gradebook.assignment_submissions("ps1")}
+        scores = {
+            assignment_submission.student_id: assignment_submission.score
+            for assignment_submission in gradebook.assignment_submissions("ps1")
+        }
     assert scores == {"ada": 9, "bob": 4}
     environment.run("nbjudge", "report", "ps1", cwd=course)
     assert "divide by n - 1" in (course / "reports" / "ps1" / "index.html").read_text()

@@ -89,8 +89,8 @@ def test_library_code_raises_and_only_commands_exit(package, tmp_path):
 def test_public_exceptions_end_in_error():
     public = vars(nbjudge.errors).values()
     classes = [each for each in public if isinstance(each, type) and issubclass(each, BaseException)]
-    assert classes and all(each.__name__.endswith("Error") and each.__doc__ for each in classes)
-    assert all(issubclass(each, CourseError | NbgraderCommandError) for each in classes)
+    assert classes and all(class_.__name__.endswith("Error") and class_.__doc__ for class_ in classes)
+    assert all(issubclass(class_, CourseError | NbgraderCommandError) for class_ in classes)
 
 
 @every_package
@@ -102,7 +102,7 @@ def test_every_exception_ends_in_error(package):
         if isinstance(node, ast.ClassDef)
         and any(ast.unparse(base).endswith(("Error", "Exception", "SystemExit")) for base in node.bases)
     ]
-    assert classes and not [each.name for each in classes if not each.name.endswith("Error")]
+    assert classes and not [class_.name for class_ in classes if not class_.name.endswith("Error")]
 
 
 def test_an_ending_error_is_no_exception():
@@ -148,7 +148,7 @@ def test_other_lessons_and_courses_are_of_the_last_run():
     """The row of all lessons, and both ways to grade another course."""
     text = text_of("benchmarks/README.md")
     lessons = results("lessons")["lessons"].values()
-    assert f"| {' | '.join(times_stock(each) for each in lessons)} |" in text
+    assert f"| {' | '.join(times_stock(lesson) for lesson in lessons)} |" in text
     graders = results("other_course")["graders"]
     for name in ("ours", "plugged in"):
         assert re.search(rf"\b{times_stock(graders, name)} times", text), name

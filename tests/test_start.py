@@ -341,7 +341,7 @@ def test_students_modules_load_on_windows(tmp_path):
     package = ROOT / "attention_lab"
     paths = {path for folder in (".", "corpus", "start", "tutor") for path in package.glob(f"{folder}/*.py")}
     parts = (path.relative_to(ROOT).with_suffix("").parts for path in paths)
-    modules = sorted(".".join(each).removesuffix(".__init__") for each in parts)
+    modules = sorted(".".join(part).removesuffix(".__init__") for part in parts)
     assert {"attention_lab.cli", "attention_lab.start.jupyter_lab"} <= set(modules)
     load = f"for name in {modules}:\n    importlib.import_module(name)\n"
     run, seen = run_start(ON_WINDOWS + load + START, tmp_path, "work")
@@ -457,7 +457,7 @@ def record(tmp_path):
 
 def statuses(folder, record):
     (lesson,) = read_progress(folder, record)
-    return {each.name: each.status for each in lesson.exercises}
+    return {exercise.name: exercise.status for exercise in lesson.exercises}
 
 
 def test_right_until_the_saved_answer_changes(write, tmp_path, record):

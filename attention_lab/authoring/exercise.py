@@ -118,7 +118,9 @@ def _other_scale(name: str, weights: Any, expected: Any, case: Case) -> Iterator
         return
     logarithms = [np.log(np.where(seen, each, 1.0)) for each in (weights, expected)]
     count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
-    own, right = (np.where(seen, each - each.sum(-1, keepdims=True) / count, 0.0) for each in logarithms)
+    own, right = (
+        np.where(seen, logarithm - logarithm.sum(-1, keepdims=True) / count, 0.0) for logarithm in logarithms
+    )
     factor = float((own * right).sum() / max((right * right).sum(), AS_GOOD_AS_ZERO))
     rescaled = np.where(seen, np.exp(factor * logarithms[1]), 0.0)
     rescaled /= np.maximum(rescaled.sum(axis=-1, keepdims=True), AS_GOOD_AS_ZERO)

@@ -37,7 +37,7 @@ def main(given: Sequence[str] | None = None) -> int:
             text.numbers(start)  # what cannot be read is said before the training, not behind it
         model, losses = train(own.RotaryAttention, text, seconds=options.seconds)
         last = losses[-min(len(losses), 20) :]
-        count = sum(each.numel() for each in model.parameters())
+        count = sum(parameter.numel() for parameter in model.parameters())
         print(
             f"{count:,} parameters, {len(losses)} steps, loss {losses[0]:.2f} → {sum(last) / len(last):.2f}"
         )

@@ -27,7 +27,7 @@ def test_part(answer):
     title = "a query with nothing to attend to"
     example(title, answer, query, key, value, empty, gives=nothing, names=PART, gradients=False)
     batch = [torch.stack([each, each.flip(0)]) for each in (query, key, value)]
-    flipped = tuple(torch.stack([torch.tensor(each), torch.tensor(each).flip(0)]) for each in gives)
+    flipped = tuple(torch.stack([torch.tensor(value), torch.tensor(value).flip(0)]) for value in gives)
     example("two texts", answer, *batch, gives=flipped, names=PART)
     large = answer(1000 * query, key, value)
     same("large scores: the largest takes all", large[0], torch.tensor([[50.0, -1.0], [10.0, 1.0]]))

@@ -98,7 +98,7 @@ class LessonProgress:
     @property
     def right(self) -> int:
         """The number of exercises that are right."""
-        return sum(each.status == Status.RIGHT for each in self.exercises)
+        return sum(exercise.status == Status.RIGHT for exercise in self.exercises)
 
 
 def read_progress(folder: Path, record: LearnerRecord) -> list[LessonProgress]:

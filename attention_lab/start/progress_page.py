@@ -109,7 +109,7 @@ def _row(lesson: LessonProgress) -> str:
     if lesson.lesson.problem:
         return f'<tr>{name}<td colspan="2" style="{CELL}">✗ {escape(lesson.lesson.problem)}</td></tr>'
     signs = " &nbsp; ".join(map(_sign, lesson.exercises))
-    mistakes = "".join(_mistakes(each) for each in lesson.exercises)
+    mistakes = "".join(_mistakes(exercise) for exercise in lesson.exercises)
     count = _bar(lesson.right, len(lesson.exercises))
     return f'<tr>{name}<td style="{CELL}">{count}</td><td style="{CELL}">{signs}{mistakes}</td></tr>'
 

@@ -68,7 +68,7 @@ def read_answers(path: Path = FILE) -> list[Answer]:
 def write_answers(answers: Iterable[Answer], path: Path = FILE) -> None:
     """Write one JSON object per line, in the order given."""
     with _open(path, "wt") as lines:
-        lines.writelines(f"{json.dumps(asdict(each), ensure_ascii=False)}\n" for each in answers)
+        lines.writelines(f"{json.dumps(asdict(answer), ensure_ascii=False)}\n" for answer in answers)
 
 
 def _open(path: Path, mode: str) -> IO[str]:
@@ -85,7 +85,7 @@ def course() -> Course:
 
 def all_exercises() -> frozenset[str]:
     """Return the names of all exercises of the course."""
-    return frozenset(name for each in course().assignments.values() for name in each.exercises)
+    return frozenset(name for assignment in course().assignments.values() for name in assignment.exercises)
 
 
 def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Answer]:
@@ -152,7 +152,9 @@ def _defined(code: str) -> set[str]:
 
 def _with_earlier(references: dict[str, str], name: str) -> str:
     """A reference after those of the earlier exercises that it calls."""
-    needed = [each for each in references if each in names_in(references[name]) and each != name]
+    needed = [
+        reference for reference in references if reference in names_in(references[name]) and reference != name
+    ]
     parts = [_with_earlier(references, each) for each in needed]
     return "\n\n\n".join([*dict.fromkeys(parts), references[name]])
 

@@ -98,9 +98,9 @@ def main() -> None:
     removed = options.output.with_name(f"{options.output.name.partition('.')[0]}_equivalent.jsonl")
     todo: dict[str, tuple[Assignment, list[Answer]]] = {}
     for lesson in answers.course().assignments.values():
-        for each in candidates(lesson, options.exercise, options.mutations, options.torchcode):
-            if options.kind in (None, each.kind):
-                todo.setdefault(each.exercise, (lesson, []))[1].append(each)
+        for candidate in candidates(lesson, options.exercise, options.mutations, options.torchcode):
+            if options.kind in (None, candidate.kind):
+                todo.setdefault(candidate.exercise, (lesson, []))[1].append(candidate)
     for lesson, found in tqdm(todo.values(), unit="exercise", disable=None):
         for answer, outcome in outcomes(lesson, found, options):
             try:

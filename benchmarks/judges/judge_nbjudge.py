@@ -45,7 +45,7 @@ class NbjudgeJudge:
         result = nbjudge.grade_notebook(submitted, self._root, exercise)
         (graded,) = result.verdicts
         message = "\n".join(
-            " ".join(filter(None, (each.sentence, each.evidence))) for each in graded.findings
+            " ".join(filter(None, (finding.sentence, finding.evidence))) for finding in graded.findings
         )
         accepted = graded.points == graded.max_points
         return Opinion(accepted, "" if accepted else message or result.reason)

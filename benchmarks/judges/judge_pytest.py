@@ -64,7 +64,7 @@ class PytestJudge:
         self._suite = temporary_folder() / "suite"
         shutil.copytree(folder, self._suite, ignore=shutil.ignore_patterns(".git"))
         self.exercises = frozenset(
-            each for each in self._tests if all((folder / file).is_file() for file in files.get(each, ()))
+            test for test in self._tests if all((folder / file).is_file() for file in files.get(test, ()))
         )
 
     def judge(self, exercise: str, code: str) -> Opinion:

@@ -112,11 +112,14 @@ def earlier(path: Path, found: Iterable[Answer]) -> dict[tuple[str, str], Judged
         [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     )
     return {
-        (each["judge"], each["answer"]): Judged(
-            by_id[each["answer"]], each["judge"], Opinion(each["accepted"], each["message"]), each["seconds"]
+        (entry["judge"], entry["answer"]): Judged(
+            by_id[entry["answer"]],
+            entry["judge"],
+            Opinion(entry["accepted"], entry["message"]),
+            entry["seconds"],
         )
-        for each in entries
-        if each["answer"] in by_id
+        for entry in entries
+        if entry["answer"] in by_id
     }
 
 
@@ -141,7 +144,7 @@ def list_wrong_verdicts(judge: str, judged: Iterable[Judged], opinions_file: Pat
 
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
     """Print one row per judge, or per judge and exercise; with the shares of names if there are some."""
-    with_names = any("names" in each for each in rows.values())
+    with_names = any("names" in row for row in rows.values())
     table = Table(title=title, title_justify="left")
     for heading in ("", *COLUMNS, "left out", "seconds", *(NAMES if with_names else ())):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -151,7 +154,7 @@ def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> No
         seconds = "" if figures["seconds"] is None else f"{figures['seconds']:.2f}"
         counts = [figures.get("names", {}).get(kind) for kind in ("mistake", "mutation")]
         shares = [
-            ", ".join(share(each) if each else "none" for each in counts) if any(counts) else "not rated"
+            ", ".join(share(count) if count else "none" for count in counts) if any(counts) else "not rated"
             for share in NAMES.values()
         ]
         table.add_row(name, *cells, str(left_out), seconds, *(shares if with_names else ()))

@@ -203,7 +203,7 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return not value.is_floating_point() or not bool(value.isnan().any())
     entries: Sequence[Any] = list(value.values()) if isinstance(value, dict) else value
-    return not isinstance(value, (list, tuple, dict)) or all(_is_finite(each) for each in entries)
+    return not isinstance(value, (list, tuple, dict)) or all(_is_finite(entry) for entry in entries)
 
 
 def _shapes(call: dict[str, Any]) -> str:

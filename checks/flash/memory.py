@@ -48,7 +48,7 @@ def within(name, length, block_size, arguments, told):
     )
     if not isinstance(told, dict) or not {"largest", "most"} <= set(told):
         return f"What `{name}` holds in memory could not be counted.", None
-    given = BYTES * max(each.numel() for each in arguments)
+    given = BYTES * max(argument.numel() for argument in arguments)
     if told["largest"] > max(LARGEST * row_of_blocks, OF_ARGUMENTS * given):
         sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {scores}. Work on a block at a time."
         block = math.ceil(length / block_size)  # of queries, with the scores of as many keys or of all

@@ -130,10 +130,10 @@ REPAIRS = {
     **{f"calls: {name}": _on_path(when) for name, when in (PATHS | SIZE_PATHS).items()},
     **{f"gradient: {result} to {name}": _gradient(result, name) for result, name in PAIRS},
     "gradient: its numbers": _gradients(
-        lambda gradients: all(each is not None and each.isfinite().all() for each in gradients)
+        lambda gradients: all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
     ),
     "gradient: never NaN": _gradients(
-        lambda gradients: any(each is not None and each.isnan().any() for each in gradients)
+        lambda gradients: any(gradient is not None and gradient.isnan().any() for gradient in gradients)
     ),
     **{f"unchanged: {name}": _unchanged(name) for name in ARGUMENTS},
     **{f"numbers: {name}": _result(place, lambda _, right: right) for place, name in enumerate(RESULTS)},

@@ -72,5 +72,7 @@ class Machine:
         """List what runs under these accounts; a process that has ended and waits for its parent does not."""
         numbers = {self.numbers[name] for name in names}
         processes = psutil.process_iter(["name", "uids", "status"])
-        running = [each for each in processes if each.info["uids"] and each.info["uids"].real in numbers]
+        running = [
+            process for process in processes if process.info["uids"] and process.info["uids"].real in numbers
+        ]
         return [each for each in running if each.info["status"] != psutil.STATUS_ZOMBIE]

@@ -42,7 +42,7 @@ def failures(thing, **names) -> int:
         each for each in doctest.DocTestFinder(recurse=False).find(thing, globs=names) if each.examples
     ]
     assert examples
-    return sum(doctest.DocTestRunner().run(each).failed for each in examples)
+    return sum(doctest.DocTestRunner().run(example).failed for example in examples)
 
 
 def test_the_examples_of_the_package_run():

@@ -93,7 +93,7 @@ def test_the_board_shows_thirty_learners(hub, page, readme_picture):
             sent[exercise.name]["done"] += number % 5 < 2
             sent[exercise.name]["stuck"] += len(tried) >= 4
             if number % 5 >= 2:
-                (name,) = (each.name for each in exercise.mistakes if each.answer is tried[-1])
+                (name,) = (mistake.name for mistake in exercise.mistakes if mistake.answer is tried[-1])
                 mistakes[exercise.name][name] = mistakes[exercise.name].get(name, 0) + 1
 
     board = {row["exercise"]: row for row in hub.board(hub.token_of("prof"))}

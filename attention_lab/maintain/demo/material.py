@@ -180,7 +180,7 @@ def _from_a_table(answer: Any, name: str) -> _Part | None:
     module = sys.modules[answer.__module__]
     for call in ast.walk(_parsed(module)):
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "add_mistakes":
-            row = next((each.value for each in call.keywords if each.arg == answer.__name__), None)
+            row = next((keyword.value for keyword in call.keywords if keyword.arg == answer.__name__), None)
             if isinstance(row, ast.Tuple):
                 right = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
                 text = _written_out(row.elts[1], answer.__name__, right, vars(module).get(right))
@@ -203,7 +203,9 @@ def _written_out(change: ast.expr, name: str, right: str, value: Any) -> Any:
             for key, step in steps.items()
         ]
         return f"class {name}({right}):\n" + textwrap.indent("\n".join(lines) or "pass", "    ")
-    given = [each for each in inspect.signature(value).parameters.values() if each.name not in steps]
+    given = [
+        parameter for parameter in inspect.signature(value).parameters.values() if parameter.name not in steps
+    ]
     own = [
         each.replace(annotation=each.empty)
         for each in given

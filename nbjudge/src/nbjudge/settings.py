@@ -74,7 +74,7 @@ class Section(Configurable):
     def section_names(cls) -> list[str]:
         """Name the sections that traitlets reads for this class, the most general one first."""
         bases = [each for each in reversed(cls.__mro__) if issubclass(each, Configurable)]
-        return [str(vars(each).get("config_name", each.__name__)) for each in bases]
+        return [str(vars(base).get("config_name", base.__name__)) for base in bases]
 
 
 class GradingSettings(Section):

@@ -82,7 +82,7 @@ def test_checks_are_loaded_while_other_modules_come(tmp_path):
         going.set()
         other.join()
         sys.setswitchinterval(before)
-        for name in [each for each in sys.modules if each.startswith("comes_and_goes_")]:
+        for name in [module for module in sys.modules if module.startswith("comes_and_goes_")]:
             del sys.modules[name]
     assert loaded == [["first", "second"]] * 200
 

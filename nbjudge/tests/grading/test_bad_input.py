@@ -219,7 +219,8 @@ def test_no_student_is_left_out(bad_class, run):
     assert run.status == [1, 0, 0], run.log[-2000:]
     with Gradebook(f"sqlite:///{bad_class.root / 'gradebook.db'}") as gradebook:
         graded = {
-            each.student.id: each.needs_manual_grade for each in gradebook.assignment_submissions(FOLDER)
+            assignment_submission.student.id: assignment_submission.needs_manual_grade
+            for assignment_submission in gradebook.assignment_submissions(FOLDER)
         }
     assert graded == dict.fromkeys([*FULL_MARKS, *PART, *UNGRADABLE, *LINKS], False)
 

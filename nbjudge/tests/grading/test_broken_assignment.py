@@ -168,7 +168,7 @@ COSTS_NOTHING = "; its tests pass all the same."
 def test_what_fails_and_costs_nothing_is_a_warning(tmp_path, lesson, words):
     warning = warnings_of(tmp_path, lesson)
     assert warning.startswith("The notebook “tiny”: ")
-    assert all(each in warning for each in words)
+    assert all(word in warning for word in words)
 
 
 def test_a_sound_solution_is_graded_once_a_day(tmp_path, monkeypatch):

@@ -147,7 +147,7 @@ def test_files_that_are_left_out_are_named(tmp_path, monkeypatch, sizes, left_ou
     limit = 100 if "b.txt" in sizes else folders.ALL_EXTRA_FILES
     files, note = files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ["given.csv"], limit)
     assert set(files) == set(sizes) - left_out
-    assert bool(note) == bool(words) and all(each in note for each in words)
+    assert bool(note) == bool(words) and all(word in note for word in words)
 
 
 def test_files_that_are_not_looked_at_are_mentioned(tmp_path, monkeypatch):

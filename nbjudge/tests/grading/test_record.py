@@ -243,5 +243,6 @@ def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path, own, statuses, 
     reported = read_reported(path)
     assert isinstance(reported, ReportedNotebook)
     assert reported.failures == tuple(
-        Failure(*(each if isinstance(each, tuple) else ("softmax", each, "It is over."))) for each in failures
+        Failure(*(failure if isinstance(failure, tuple) else ("softmax", failure, "It is over.")))
+        for failure in failures
     )

@@ -102,7 +102,7 @@ def places_of_words(text):
 
 
 def words_of(texts):
-    return [WORDS[each] for each in texts]
+    return [WORDS[text] for text in texts]
 
 
 VALUES_IN_ONE_CASE = {

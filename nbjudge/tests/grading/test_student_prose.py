@@ -357,7 +357,9 @@ def test_a_picture_in_an_answer_is_shown(tmp_path, text, attachments):
 def test_a_picture_that_is_not_shown_is_named(tmp_path, monkeypatch, text, attachments, remark):
     monkeypatch.setattr(pictures, "LARGEST_PICTURE", 1000)
     notebook = merged(tmp_path, answer(text, attachments))
-    assert [remark in each for each in recorded_remarks(notebook)] == ([True] if remark else [])
+    assert [remark in recorded_remark for recorded_remark in recorded_remarks(notebook)] == (
+        [True] if remark else []
+    )
     source = notebook.cells[0].source
     assert source.startswith("Because.") and source.endswith("It follows.") and len(source) < 300
     assert "attachments" not in notebook.cells[0]
@@ -365,10 +367,12 @@ def test_a_picture_that_is_not_shown_is_named(tmp_path, monkeypatch, text, attac
 
 def test_pictures_of_one_name_in_two_cells_stay_apart(tmp_path):
     contents = [base64.b64encode(PNG + end).decode() for end in (b"1", b"2")]
-    cells = [answer("![](attachment:image.png)", {"image.png": {"image/png": each}}) for each in contents]
+    cells = [
+        answer("![](attachment:image.png)", {"image.png": {"image/png": content}}) for content in contents
+    ]
     notebook = merged(tmp_path, *cells)
     html = prose.as_html(notebook.cells[0].source, notebook.cells[0].attachments)
-    assert [html.count(each) for each in contents] == [1, 1]
+    assert [html.count(content) for content in contents] == [1, 1]
 
 
 def test_all_pictures_together_have_a_limit(tmp_path, monkeypatch):

@@ -215,11 +215,11 @@ def test_the_tutor_does_not_say_the_value(assignment, disclosure):
     assert told({"mean_height": 175.0}, check).points == 2
     assert told({}, check).findings[0].sentence.startswith("There is no `mean_height`")
     result = told({"mean_height": 171.2}, check)
-    assert [each.sentence for each in result.findings] == [VARIABLE_DIFFERS]
+    assert [finding.sentence for finding in result.findings] == [VARIABLE_DIFFERS]
     assert "171.2" in result.findings[0].evidence and "175" not in str(result)
     request = HelpRequest(folder="ps1", exercise="mean_height", step="help", given=0, tries=1)
     assert told({"mean_height": 171.2}, request).parts[0].text == NO_MORE_HINTS
-    is_named = [each.mistake for each in told({"mean_height": 1.75}, check).findings] == ["in_metres"]
+    is_named = [finding.mistake for finding in told({"mean_height": 1.75}, check).findings] == ["in_metres"]
     assert is_named == (disclosure == Disclosure.FULL)
 
 

@@ -51,8 +51,10 @@ def test_points_are_those_that_nbgrader_exports(graded_class, written):
     folder, _ = written
     with opened(graded_class) as gradebook:
         exported = {
-            each.student.id: max(0.0, each.score - each.late_submission_penalty)
-            for each in gradebook.assignment_submissions(FOLDER)
+            assignment_submission.student.id: max(
+                0.0, assignment_submission.score - assignment_submission.late_submission_penalty
+            )
+            for assignment_submission in gradebook.assignment_submissions(FOLDER)
         }
     found = {row["student"].removeprefix("'"): row["points"] for row in rows(folder, "students")}
     assert {student: float(points) for student, points in found.items() if points} == exported
@@ -166,8 +168,8 @@ def test_pictures_have_words_and_no_id_is_there_twice(written):
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     pictures = page.all("svg")
-    named = [each for each in pictures if each.get("role") == "img"]
-    assert all(each.get("aria-hidden") == "true" for each in pictures if each not in named)
+    named = [picture for picture in pictures if picture.get("role") == "img"]
+    assert all(picture.get("aria-hidden") == "true" for picture in pictures if picture not in named)
     assert all(each.get("aria-label") or each["aria-labelledby"] in ids for each in named)
     # A histogram; a bar in the row of each exercise, mistake and group.
     described = [each["aria-describedby"] for each in named if "aria-describedby" in each]

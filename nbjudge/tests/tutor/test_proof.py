@@ -177,7 +177,11 @@ def test_the_local_tutor_opens_no_port(monkeypatch):
     try:
         assert "no exercise 'x'" in says(tutor, "x")
         process = psutil.Process(tutor._process.pid)
-        assert [each for each in process.net_connections() if each.status == psutil.CONN_LISTEN] == []
+        assert [
+            net_connection
+            for net_connection in process.net_connections()
+            if net_connection.status == psutil.CONN_LISTEN
+        ] == []
     finally:
         tutor.stop()
 

@@ -164,7 +164,9 @@ def penalised(root: Path, due: datetime | None = None) -> list[str]:
         if due is not None:
             gradebook.update_or_create_assignment(LESSON, duedate=due)
         submissions = gradebook.assignment_submissions(LESSON)
-        return sorted(each.student.id for each in submissions if each.late_submission_penalty)
+        return sorted(
+            submission.student.id for submission in submissions if submission.late_submission_penalty
+        )
 
 
 @pytest.mark.integration

@@ -373,12 +373,12 @@ class Variable(Exercise):
         Raises CourseError if an argument has no name that a notebook can have.
         """
         parameters = inspect.signature(answer).parameters.values()
-        if any(each.kind is not each.POSITIONAL_OR_KEYWORD for each in parameters):
+        if any(parameter.kind is not parameter.POSITIONAL_OR_KEYWORD for parameter in parameters):
             raise CourseError(
                 f"`{answer.__name__}` of the variable `{self.name}` takes `*` or `**`: write names of the "
                 "notebook as its arguments."
             )
-        names = [each.name for each in parameters]
+        names = [parameter.name for parameter in parameters]
         self.needed.update(names)
 
         @wraps(answer)

@@ -126,12 +126,14 @@ class GradedSubmission:
     @property
     def reason(self) -> str:
         """Why nothing of it could be run, if so."""
-        return next((each.record.reason for each in self.notebooks if each.record.reason), "")
+        return next((notebook.record.reason for notebook in self.notebooks if notebook.record.reason), "")
 
     @property
     def remark(self) -> str:
         """Return what was unusual about what was handed in, if anything."""
-        return " ".join(dict.fromkeys(each.record.note for each in self.notebooks if each.record.note))
+        return " ".join(
+            dict.fromkeys(notebook.record.note for notebook in self.notebooks if notebook.record.note)
+        )
 
 
 class ClassRun:

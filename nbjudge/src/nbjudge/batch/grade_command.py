@@ -142,7 +142,7 @@ def grade_plan(
                     if fork_server is not None:
                         on_end.callback(fork_server.close)
                     assignments = course.assignments_in(plan.assignment)
-                    preload_workers([file for each in assignments for file in each.checks_files])
+                    preload_workers([file for assignment in assignments for file in assignment.checks_files])
             with start.phase("import nbgrader"):
                 from nbjudge.batch.coordinator import Autograder, Bar, ClassRun, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
@@ -182,7 +182,9 @@ def _check_solutions(course: Course, plan: Plan, config: Config, execute: Execut
 
     settings = GradingSettings(config=config)
     assignments = course.assignments_in(plan.assignment)
-    return [warning for each in assignments for warning in check_solution(each, settings, execute)]
+    return [
+        warning for assignment in assignments for warning in check_solution(assignment, settings, execute)
+    ]
 
 
 def _workers(

@@ -97,7 +97,9 @@ def named_notebooks(cells: Iterable[Any], notebooks: Iterable[str]) -> list[str]
     """Those of the notebooks that code names, as `%run helpers.ipynb` and `import helpers` do."""
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     forms = ("{}.ipynb", "import {}", "from {} ")
-    return sorted(each for each in notebooks if any(form.format(Path(each).stem) in code for form in forms))
+    return sorted(
+        notebook for notebook in notebooks if any(form.format(Path(notebook).stem) in code for form in forms)
+    )
 
 
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:

@@ -97,7 +97,14 @@ def has_late_penalties(config: Config) -> bool:
 
 def _with_first(first: str, chosen: Any, default: tuple[str, ...]) -> list[Any]:
     preprocessors = chosen if isinstance(chosen, list) else default
-    return [first, *(each for each in preprocessors if each != first and _last_word(each) not in REPLACED)]
+    return [
+        first,
+        *(
+            preprocessor
+            for preprocessor in preprocessors
+            if preprocessor != first and _last_word(preprocessor) not in REPLACED
+        ),
+    ]
 
 
 def _last_word(preprocessor: Any) -> str:
@@ -183,7 +190,7 @@ def _source(files: Iterable[tuple[Path, Config]], section: type[Section], option
 
 
 def _refuse_similar_section(name: str, sections: Iterable[str]) -> None:
-    by_lower_case = {each.lower(): each for each in sections}
+    by_lower_case = {section.lower(): section for section in sections}
     near = get_close_matches(name.lower(), by_lower_case, 1, SIMILARITY_OF_SECTIONS)
     if near:
         raise SettingsError(

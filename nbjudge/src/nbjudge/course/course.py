@@ -80,7 +80,7 @@ class Course:
         Raises CourseError if there is none.
         """
         assignments = list(self.assignments.values())
-        chosen = [each for each in assignments if pattern == "*" or pattern in each.names]
+        chosen = [assignment for assignment in assignments if pattern == "*" or pattern in assignment.names]
         if not chosen:
             known = self._shortest_names()
             advice = suggestion(pattern, known) if known else f"{self.folders.source} has none."
@@ -97,10 +97,10 @@ class Course:
 
     def _shortest_names(self) -> list[str]:
         """Each notebook's folder, and where a folder has several, their names behind it."""
-        folders = Counter(each.folder for each in self.assignments.values())
+        folders = Counter(assignment.folder for assignment in self.assignments.values())
         return [
-            each.folder if folders[each.folder] == 1 else f"{each.folder}/{each.name}"
-            for each in self.assignments.values()
+            assignment.folder if folders[assignment.folder] == 1 else f"{assignment.folder}/{assignment.name}"
+            for assignment in self.assignments.values()
         ]
 
     def exercise(self, name: str) -> tuple[Assignment, Exercise]:

@@ -304,10 +304,10 @@ class Notebook:
         last = max((each.position for each in needed), default=len(self._cells))
         with in_folder(self._folder):
             try:
-                statements = (each for each in self._statements if each in needed)
+                statements = (statement for statement in self._statements if statement in needed)
                 return self._run(statements, needed, self._new_names())[name]
             except (_StoppedError, KeyError):
-                others = (each for each in self._statements if each.position <= last)
+                others = (statement for statement in self._statements if statement.position <= last)
             with without_windows():
                 names = self._run_all(name, others, needed, self._new_names())
         if name not in names:
@@ -359,7 +359,9 @@ class Notebook:
         """Run as `_run` does, in silence; raises CourseError if a statement stops that an answer needs."""
         try:
             with redirect_stdout(io.StringIO()):
-                return self._run((each for each in statements if _may_run(each, needed)), needed, names)
+                return self._run(
+                    (statement for statement in statements if _may_run(statement, needed)), needed, names
+                )
         except _StoppedError as stopped:
             reason = self._cause(stopped)
             raise CourseError(NOT_LOADED.format(name=answer, reason=reason)) from stopped.error
@@ -462,15 +464,15 @@ def needed_statements(statements: Sequence[Statement], names: Collection[str], u
     The answers are called at the cell `until`: what a later cell binds again is not what they see. A name
     that only later cells bind is taken from there.
     """
-    bound = {name for each in statements if each.position <= until for name in each.binds}
-    modules = {name for each in statements if each.is_import for name in each.binds}
+    bound = {name for statement in statements if statement.position <= until for name in statement.binds}
+    modules = {name for statement in statements if statement.is_import for name in statement.binds}
     wanted, needed, before = set(names), set[Statement](), -1
     while before != len(needed):
         before = len(needed)
-        for each in statements:
-            if each not in needed and _is_needed(each, wanted, bound, modules, until):
-                needed.add(each)
-                wanted |= each.reads
+        for statement in statements:
+            if statement not in needed and _is_needed(statement, wanted, bound, modules, until):
+                needed.add(statement)
+                wanted |= statement.reads
     return needed
 
 

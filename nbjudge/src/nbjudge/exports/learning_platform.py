@@ -98,10 +98,13 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
         """Write the file that `--to` names. Raises ExportError, with a sentence, where that cannot be."""
         assignments = select_entries(gradebook.assignments, self.assignment, "name", "assignment")
         students = select_entries(gradebook.students, self.student, "id", "student")
-        self._refuse_unknown_columns({each.name for each in gradebook.assignments})
+        self._refuse_unknown_columns({assignment.name for assignment in gradebook.assignments})
         rows = self.header_rows(assignments)
         for student in students:
-            grades = [grade_of(gradebook, each.name, student.id, self.with_unmarked) for each in assignments]
+            grades = [
+                grade_of(gradebook, assignment.name, student.id, self.with_unmarked)
+                for assignment in assignments
+            ]
             rows.append([*self.who(student), *self.cells(grades)])
             for each, grade in zip(assignments, grades, strict=True):
                 if grade.unmarked and not self.with_unmarked:

@@ -86,7 +86,7 @@ class Part:
     @property
     def is_given(self) -> bool:
         """Return whether it comes from the assignment, so that it holds nothing new for the student."""
-        stopped = any(each.stopped for each in self.outputs)
+        stopped = any(output.stopped for output in self.outputs)
         return self.kind in ("prose", "code") and not self.own and not stopped
 
 
@@ -195,7 +195,7 @@ def _exercise(
         first_line = plain_line(visible.strip().partition("\n")[0].strip("#'\" "), LONGEST_NAME)
         # The title is above every cell.
         name = (heading if len(headings) > 1 else "") or first_line or heading or name
-        same = sum(re.sub(r" \(\d+\)$", "", each.name) == name for each in exercises)
+        same = sum(re.sub(r" \(\d+\)$", "", exercise.name) == name for exercise in exercises)
         name += f" ({same + 1})" if same else ""
     score, points = (float(marks.get(each) or 0) for each in ("score", "points"))
     failure = failure if verdict is None and score < points else ""

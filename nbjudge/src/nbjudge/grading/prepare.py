@@ -89,9 +89,11 @@ def refuse_problems(assignments: Iterable[Assignment]) -> None:
 
 def refuse_other_cells(assignments: Iterable[Assignment], config: Config) -> None:
     """Raise CourseError where the gradebook has other cells than a source, so that grades cannot be kept."""
-    for each in assignments:
-        form = template_of(each, config)
-        reason = other_cells_reason(each.course.folders, each.folder, each.name, form, config)
+    for assignment in assignments:
+        form = template_of(assignment, config)
+        reason = other_cells_reason(
+            assignment.course.folders, assignment.folder, assignment.name, form, config
+        )
         if reason is not None:
             raise CourseError(reason)
 

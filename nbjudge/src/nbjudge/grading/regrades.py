@@ -61,7 +61,7 @@ def decision_for(
     decisions: Iterable[Decision], answer: str, student: str, verdict: Verdict
 ) -> Decision | None:
     """Return what was decided for an answer; a decision about this very student comes first."""
-    holding = [each for each in decisions if each.holds_for(answer, student, verdict)]
+    holding = [decision for decision in decisions if decision.holds_for(answer, student, verdict)]
     return next((each for each in holding if each.student == student), next(iter(holding), None))
 
 

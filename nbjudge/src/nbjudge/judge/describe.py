@@ -180,7 +180,7 @@ def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
         return reference
     between = make(case.through)(reference)
     parameters = inspect.signature(between).parameters.values()
-    own = all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    own = all(parameter.kind is not inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
     return between if own else reference
 
 

@@ -320,12 +320,12 @@ def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> b
     entries = (
         first.values() if isinstance(first, dict) else first if isinstance(first, (list, tuple)) else [first]
     )
-    if not entries or any(each is None for each in entries):
+    if not entries or any(entry is None for entry in entries):
         return False  # a missing `return` or entry has a sentence of its own, and so has NaN
     if any(bool((each != each).any()) for _, each in owned_values(first) if is_array(each)):
         return False
     wanted, *further = (returned_by_call(case, expected.value) for case, _, expected in triples)
-    return all(same_value(each, first, exercise.tolerance) for each in others) and not all(
+    return all(same_value(other, first, exercise.tolerance) for other in others) and not all(
         same_value(each, wanted, exercise.tolerance) for each in further
     )
 

@@ -87,8 +87,10 @@ def _call_to_repeat(results: Sequence[GroupResult]) -> list[Retest]:
         for index in result.wrong_values
         if result.answers[index].status == "value" and unreadable_part(result.answers[index].value) is None
     ]
-    candidates = [each for each in candidates if not draws_weights(each.calls[0])] or candidates
-    sizes = [_count_numbers(each.calls[0]) for each in candidates]
+    candidates = [
+        candidate for candidate in candidates if not draws_weights(candidate.calls[0])
+    ] or candidates
+    sizes = [_count_numbers(candidate.calls[0]) for candidate in candidates]
     allowed = [size for size in sizes if size <= MANY_NUMBERS]
     return [candidates[sizes.index(max(allowed) if allowed else min(sizes))]] if sizes else []
 
@@ -201,7 +203,9 @@ def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call 
     """Return the same call without arrays for optional parameters; None if there are none."""
     function = getattr(reference, "forward", reference) if inspect.isclass(reference) else reference
     parameters = list(inspect.signature(function).parameters.values())[inspect.isclass(reference) :]
-    optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
+    optional = {
+        parameter.name for parameter in parameters if parameter.default is not inspect.Parameter.empty
+    }
 
     def is_left_out(name: str, value: Any) -> bool:
         return name in optional and is_array(value)

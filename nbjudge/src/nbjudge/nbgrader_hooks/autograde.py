@@ -126,7 +126,7 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
         coursedir, settings = self.coursedir, GradingSettings(config=config)
         course = open_course(Path(coursedir.root), self._folders)
         assignments = course.assignments_in(coursedir.assignment_id)
-        wanted = [each for each in assignments if coursedir.notebook_id in ("*", each.name)]
+        wanted = [assignment for assignment in assignments if coursedir.notebook_id in ("*", assignment.name)]
         if not wanted:
             return
         is_here = self.executor is None  # otherwise the coordinator has checked these

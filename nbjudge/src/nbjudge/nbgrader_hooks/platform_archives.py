@@ -86,7 +86,8 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
     def _students(self) -> list[Any]:
         with Gradebook(self.parent.coursedir.db_url, self.parent.coursedir.course_id) as gradebook:
             return [
-                (each.id, each.first_name, each.last_name, each.lms_user_id) for each in gradebook.students
+                (student.id, student.first_name, student.last_name, student.lms_user_id)
+                for student in gradebook.students
             ]
 
     @cached_property

@@ -240,7 +240,7 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         about, name = resources["nbgrader"], f"{assignment.name}.ipynb"
         notebooks = assignment.course.assignments_in(assignment.folder)
-        forms = {f"{each.name}.ipynb": template_of(each, self.config) for each in notebooks}
+        forms = {f"{notebook.name}.ipynb": template_of(notebook, self.config) for notebook in notebooks}
         folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
         try:
             handed_in = read_handed_in(folder, forms)

@@ -142,9 +142,12 @@ def _plain(verdict: Verdict) -> Verdict:
         groups=tuple(replace(group, name=plain(group.name)) for group in verdict.groups),
         findings=tuple(
             Finding(
-                plain(each.sentence), plain(each.mistake) or None, plain(each.evidence), kind=plain(each.kind)
+                plain(finding.sentence),
+                plain(finding.mistake) or None,
+                plain(finding.evidence),
+                kind=plain(finding.kind),
             )
-            for each in verdict.findings
+            for finding in verdict.findings
         ),
     )
 
@@ -178,7 +181,7 @@ def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:
         if cell.exercise is not None and cell.exercise.status in STOPPED:
             verdict = cell.exercise.verdict
             # A named mistake is behind answers that came.
-            sentence = next((each.sentence for each in verdict.findings if each.mistake is None), "")
+            sentence = next((finding.sentence for finding in verdict.findings if finding.mistake is None), "")
             yield Failure(plain(verdict.exercise), IN_WORDS[cell.exercise.status], plain(sentence))
 
 
@@ -233,11 +236,11 @@ class ClassResults:
 
     @cached_property
     def graded(self) -> list[ReportedSubmission]:
-        return [each for each in self.submissions if each.state == "graded"]
+        return [submission for submission in self.submissions if submission.state == "graded"]
 
     @cached_property
     def handed_in(self) -> list[ReportedSubmission]:
-        return [each for each in self.submissions if each.state != "not handed in"]
+        return [submission for submission in self.submissions if submission.state != "not handed in"]
 
     @cached_property
     def cells(self) -> dict[Key, str]:
@@ -293,7 +296,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         state, why = _state(entry, problem, student in handed_in)
         results = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
         submissions.append(ReportedSubmission(plain(student), plain(name), state, why, *results))
-    if not any(each.state == "graded" for each in submissions):
+    if not any(submission.state == "graded" for submission in submissions):
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {shlex.quote(folder)}`."
         )

@@ -160,9 +160,9 @@ def to_mark(assignment: ClassResults) -> Table:
 def not_graded(assignment: ClassResults) -> Table:
     """Handed in, but without a grade."""
     rows = [
-        {WHO: [each.student], "why": each.why}
-        for each in assignment.submissions
-        if each.state == "not graded"
+        {WHO: [submission.student], "why": submission.why}
+        for submission in assignment.submissions
+        if submission.state == "not graded"
     ]
     return table_of([WHO, "why"], rows)
 
@@ -182,12 +182,20 @@ def students(assignment: ClassResults) -> Table:
     """Everybody, with their points by exercise."""
     by_exercise = exercise_columns(assignment)
     rows = []
-    for each in assignment.submissions:
-        row: Row = {"student": each.student, "name": each.name, "state": each.state}
-        if each.state == "graded":
-            row |= {"points": each.points, "of": assignment.max_points, "late penalty": each.entry.penalty}
-            row |= {"seconds": each.seconds, "to mark": len(each.waiting), "failures": len(each.failures)}
-            grades = each.entry.grades
+    for submission in assignment.submissions:
+        row: Row = {"student": submission.student, "name": submission.name, "state": submission.state}
+        if submission.state == "graded":
+            row |= {
+                "points": submission.points,
+                "of": assignment.max_points,
+                "late penalty": submission.entry.penalty,
+            }
+            row |= {
+                "seconds": submission.seconds,
+                "to mark": len(submission.waiting),
+                "failures": len(submission.failures),
+            }
+            grades = submission.entry.grades
             row |= {name: grades[key].points for key, name in by_exercise.items() if key in grades}
         rows.append(row)
     return table_of([*ABOUT_STUDENTS, *by_exercise.values()], rows)
@@ -277,7 +285,7 @@ def summary(assignment: ClassResults, counts: dict[str, int], tables: Tables) ->
     sentences = [_first(assignment, counts, tables)]
     points = [each.points for each in assignment.graded]
     if len(points) >= 4:
-        full = sum(each >= assignment.max_points for each in points)
+        full = sum(point >= assignment.max_points for point in points)
         low, _, high = quantiles(points, n=4, method="inclusive")
         everything = f"; {full} {_have(full)} all points" if full else ""
         between = f"{_number(low)} and {_number(high)} points"

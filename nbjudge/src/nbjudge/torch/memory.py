@@ -136,6 +136,6 @@ class _CountProducts(TorchDispatchMode):
 def _floating_operations(operator: Any, args: Any, kwargs: Any, result: Any) -> int:
     aten = torch.ops.aten
     if operator in (aten.mv, aten.addmv, aten.dot, aten.vdot):  # torch's counter leaves these out
-        return 2 * max(each.numel() for each in args)
+        return 2 * max(arg.numel() for arg in args)
     count = flop_counter.flop_registry.get(operator)
     return 0 if count is None else int(count(*args, **kwargs, out_val=result))

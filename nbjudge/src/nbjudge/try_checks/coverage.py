@@ -154,7 +154,9 @@ Row = tuple[Exercise, dict[str, Coverage]]
 
 def rows_of(assignments: Iterable[Assignment], console: Console) -> list[Row]:
     """Return every exercise with the coverage of each relation, and show a progress bar."""
-    exercises = [(assignment, each) for assignment in assignments for each in assignment.exercises.values()]
+    exercises = [
+        (assignment, exercise) for assignment in assignments for exercise in assignment.exercises.values()
+    ]
     shown = track(exercises, "Looking at the cases", console=console, transient=True)
     return [(each, coverage_of(each, assignment.reference_answer(each.name))) for assignment, each in shown]
 

@@ -56,17 +56,17 @@ class VisibleTests:
     @property
     def missed(self) -> list[str]:
         """The mistakes that pass."""
-        return [each.name for each in self.answers if each.kind == "mistake" and not each.message]
+        return [answer.name for answer in self.answers if answer.kind == "mistake" and not answer.message]
 
     @property
     def refused(self) -> list[VisibleTestsResult]:
         """The right answers that do not pass."""
-        return [each for each in self.answers if each.kind != "mistake" and each.message]
+        return [answer for answer in self.answers if answer.kind != "mistake" and answer.message]
 
     @property
     def share(self) -> float:
         """The share of the mistakes that are caught, 0 to 1."""
-        mistakes = sum(each.kind == "mistake" for each in self.answers)
+        mistakes = sum(answer.kind == "mistake" for answer in self.answers)
         return 1 - len(self.missed) / mistakes if mistakes else 1.0
 
 
