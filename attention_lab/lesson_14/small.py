@@ -14,7 +14,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from attention_lab.corpus import load_news
 from attention_lab.lesson_14.model import SMALL, _model
 
-STEPS, BATCH, RATE = 3000, 16, 4e-3
+STEPS, BATCH, RATE = 1200, 8, 4e-3
 LAYERS, WIDTH, HEADS, KV_HEADS, HIDDEN, WINDOW = 3, 96, 6, 2, 256, 256
 
 
