@@ -10,9 +10,7 @@ from attention_lab.lesson_14.writing import write
 from attention_lab.plots import ACCENT, number_text
 from attention_lab.sliders.explorer import LiveBox
 
-NOTE = (
-    "The model is small and often wrong: look into it, and do not rely on what it says. ■ in the toolbar stops it."
-)
+NOTE = "The model is small and often wrong: look into it, and do not rely on what it says. ■ in the toolbar stops it."
 WORDS = '<p {} style="line-height: 1.5; max-width: 46em; margin: 0.3em 0">{}</p>'
 # No picture: bars in the page's own text colour change with every token, and cost no time.
 BAR = (
@@ -21,7 +19,9 @@ BAR = (
     'vertical-align: -0.1em; width: {width:.1f}em; background: {colour}; border: 1px solid {accent}">'
     "</span> {share}</span>"
 )
-BARS = '<div style="display: grid; grid-template-columns: 9em auto; gap: 0.2em 0.6em; margin: 0.3em 0">{}</div>'
+BARS = (
+    '<div style="display: grid; grid-template-columns: 9em auto; gap: 0.2em 0.6em; margin: 0.3em 0">{}</div>'
+)
 
 
 def chat(model, sample=given_sample, most=60):
@@ -58,7 +58,9 @@ def chat(model, sample=given_sample, most=60):
 
     def show(text, note=""):
         words = html.escape(text).replace("\n", "<br>")
-        said.value = WORDS.format('role="status" aria-live="polite"', words) + WORDS.format("", f"<em>{note}</em>")
+        said.value = WORDS.format('role="status" aria-live="polite"', words) + WORDS.format(
+            "", f"<em>{note}</em>"
+        )
 
     def reply(_=None):
         button.disabled = True

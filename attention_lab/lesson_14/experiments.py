@@ -2,12 +2,16 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 
 from attention_lab.lesson_14.given import MISTAKES, GivenBlock, given_sample
 from attention_lab.lesson_14.writing import write
+
+MEASURED_HEADS = Path(__file__).with_name("measured_heads.npz")
 
 
 def whole_answer(model, prompt, sample=given_sample, **options):
@@ -137,7 +141,15 @@ def find_heads(model, phrase):
     for pattern, share in shares.items():
         mean = share.mean(dim=-1)  # (layers, H)
         block, head = divmod(int(mean.argmax()), mean.shape[1])
-        rows.append({"pattern": pattern, "block": block, "head": head, "mean weight": float(mean[block, head])})
+        rows.append(
+            {"pattern": pattern, "block": block, "head": head, "mean weight": float(mean[block, head])}
+        )
         tables.append(weights[block, head])
     tokens = [model.tokenizer.decode([token]).strip() or "␣" for token in ids[0].tolist()]
     return pd.DataFrame(rows), tokens, torch.stack(tables)
+
+
+def measured_heads():
+    """Return the stored tokens and weights (3, 20, 20) of the three heads that were found in SmolLM2."""
+    with np.load(MEASURED_HEADS) as stored:
+        return [str(token) for token in stored["tokens"]], torch.from_numpy(stored["weights"]).float() / 255

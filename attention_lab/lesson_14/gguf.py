@@ -9,7 +9,11 @@ import struct
 
 import torch
 
-NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}  # GGUF's kinds of values, as struct has them
+NUMBERS = dict(enumerate("BbHhIif?")) | {
+    10: "Q",
+    11: "q",
+    12: "d",
+}  # GGUF's kinds of values, as struct has them
 TEXT, LIST = 8, 9
 
 

@@ -41,7 +41,7 @@ def train(steps=STEPS):
         "tokenizer.ggml.merges": [],
         "tokenizer.ggml.eos_token_id": vocabulary.index(newline),
         "tokenizer.chat_template": "\n{{ messages[0]['content'] }}",  # it continues a text
-        "example": "The new film by",
+        "example": "Yesterday the team",
     }
     narrow = WIDTH // HEADS * KV_HEADS
     shapes = {
