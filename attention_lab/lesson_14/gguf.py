@@ -1,7 +1,7 @@
 """`read_gguf`: settings and weights of a model file in the format of llama.cpp, as float32 tensors.
 
-The package `gguf` reads the same files; this module takes a third of its time, because the two kinds of blocks
-that our file has are unpacked by torch on all cores.
+The package `gguf` reads the same files in several times the time: here torch unpacks the two kinds of blocks
+that our file has, on all cores.
 """
 
 import mmap

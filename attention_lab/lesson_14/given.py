@@ -1,4 +1,4 @@
-"""Ready-made parts of lesson 14's model: blocks of torch's own functions, right or with a mistake, and chance."""
+"""Ready-made parts of lesson 14's model: blocks of torch's own functions, with mistakes on request."""
 
 import torch
 import torch.nn.functional as F

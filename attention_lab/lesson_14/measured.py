@@ -26,9 +26,8 @@ def answers():
     """Ask SmolLM2-135M-Instruct four questions, greedily."""
     model = _published()
     questions = (model.example, "What is 17 plus 25?", "Who wrote Hamlet?", "How many legs has a spider?")
-    return [
-        {"prompt": prompt, "answer": _short(whole_answer(model, prompt, most=25))} for prompt in questions
-    ]
+    texts = [" ".join(whole_answer(model, prompt, most=25).split()) for prompt in questions]
+    return [{"prompt": prompt, "answer": text} for prompt, text in zip(questions, texts, strict=True)]
 
 
 def mistakes():
@@ -75,10 +74,6 @@ def _published():
     if model.num_layers != 30:
         raise RuntimeError("These tables are of SmolLM2-135M-Instruct: make language-model")
     return model
-
-
-def _short(text):
-    return " ".join(text.split())
 
 
 TABLES = {"answers": answers, "mistakes": mistakes, "sampling": sampling, "cost": cost, "heads": heads}

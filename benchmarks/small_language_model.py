@@ -1,6 +1,6 @@
-"""Trains the course's small character model, `small.npz`: `python -m attention_lab.lesson_14.small`.
+"""Train lesson 14's small character model again, in minutes: `python benchmarks/small_language_model.py`.
 
-It is a decoder as SmolLM2's, three blocks of width 96, and reads and writes the course's news.
+It is a decoder like SmolLM2, three blocks of width 96, and continues the course's news.
 """
 
 import json
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from tokenizers.pre_tokenizers import ByteLevel
 
 from attention_lab.corpus import load_news
-from attention_lab.lesson_14.model import SMALL, _model
+from attention_lab.lesson_14.model import SMALL, make_model
 
 STEPS, BATCH, RATE = 1200, 8, 4e-3
 LAYERS, WIDTH, HEADS, KV_HEADS, HIDDEN, WINDOW = 3, 96, 6, 2, 256, 256
@@ -61,7 +61,7 @@ def train(steps=STEPS):
         name: (torch.ones(shape) if len(shape) == 1 else 0.05 * torch.randn(shape)).requires_grad_()
         for name, shape in every.items()
     }
-    model = _model("small", settings, tensors, WINDOW)
+    model = make_model("small", settings, tensors, WINDOW)
     places = {character: place for place, character in enumerate(vocabulary)}
     ids = torch.tensor([places[character] for character in written])
     optimizer = torch.optim.AdamW(tensors.values(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
