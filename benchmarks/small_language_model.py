@@ -61,7 +61,7 @@ def train(steps=STEPS):
         name: (torch.ones(shape) if len(shape) == 1 else 0.05 * torch.randn(shape)).requires_grad_()
         for name, shape in every.items()
     }
-    model = make_model("small", settings, tensors, WINDOW)
+    model = make_model("small", settings, tensors)
     places = {character: place for place, character in enumerate(vocabulary)}
     ids = torch.tensor([places[character] for character in written])
     optimizer = torch.optim.AdamW(tensors.values(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)

@@ -1,4 +1,4 @@
-"""`chat`: a box for prompts, in which the answer appears token by token, with the likeliest tokens as bars."""
+"""`chat`: a box for prompts; the answer appears token by token, with the likeliest tokens as bars."""
 
 import html
 import time

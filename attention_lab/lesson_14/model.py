@@ -175,7 +175,7 @@ def _from_gguf(path, dtype):
             f"{path.name} holds a model of the architecture {settings['general.architecture']}, and the "
             "lesson's blocks are those of llama."
         )
-    return make_model(path.name.partition(".")[0], settings, tensors, LONGEST)
+    return make_model(path.name.partition(".")[0], settings, tensors)
 
 
 def _small(dtype):
@@ -188,7 +188,7 @@ def _small(dtype):
     )
 
 
-def make_model(name, settings, tensors, longest):
+def make_model(name, settings, tensors):
     """A `LanguageModel` on given blocks, from settings and tensors under GGUF's names."""
 
     def setting(key):
@@ -211,7 +211,7 @@ def make_model(name, settings, tensors, longest):
         tokenizer=byte_level_bpe(vocabulary, settings["tokenizer.ggml.merges"], kinds),
         template=settings["tokenizer.chat_template"],
         example=settings.get("example", "What is the capital of France, and what is it known for?"),
-        longest=min(longest, setting("context_length")),
+        longest=min(LONGEST, setting("context_length")),
         end=settings.get("tokenizer.ggml.eos_token_id"),
         **sizes,
     )
