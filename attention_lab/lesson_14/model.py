@@ -183,9 +183,7 @@ def _small(dtype):
         settings = json.loads(str(stored["settings"]))
         names = [name for name in stored.files if name != "settings"]
         tensors = {name: torch.from_numpy(stored[name]).to(dtype) for name in names}
-    return make_model(
-        "The course's small character model", settings, tensors, settings["llama.context_length"]
-    )
+    return make_model("The course's small character model", settings, tensors)
 
 
 def make_model(name, settings, tensors):
