@@ -66,7 +66,7 @@ def cache_after(model, length):
     return model(torch.zeros(1, length, dtype=torch.long), last=True)[1]
 
 
-def milliseconds_a_token(model, lengths, runs=3, clock=time.perf_counter):
+def milliseconds_a_token(model, lengths, runs=5, clock=time.perf_counter):
     """A row per length of the text so far: the next token with the cache, and with the whole text read again.
 
     Times are in milliseconds, the fastest of some runs, because disturbances only ever add time.
