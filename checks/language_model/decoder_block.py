@@ -32,7 +32,11 @@ def _state(draw, sizes, hidden_dim):
     state = {f"{norm}.weight": draw.normal(width) for norm in ("norm1", "norm2")}
     for name, rows in (("query", width), ("key", kv_width), ("value", kv_width), ("output", width)):
         state[f"attention.{name}.weight"] = draw.linear(rows, width)
-    for name, shape in (("gate", (hidden_dim, width)), ("up", (hidden_dim, width)), ("down", (width, hidden_dim))):
+    for name, shape in (
+        ("gate", (hidden_dim, width)),
+        ("up", (hidden_dim, width)),
+        ("down", (width, hidden_dim)),
+    ):
         state[f"mlp.{name}.weight"] = draw.linear(*shape)
     return state
 
@@ -453,7 +457,11 @@ add_mistakes(
     ),
     WritesIntoX=(
         "The result is right, but x itself was written into, by `+=` perhaps. The caller may still need it: make a new tensor.",
-        {"forward": lambda self, x, cache=None: (lambda y: (x.data.copy_(y[0]), y)[1])(Block.forward(self, x, cache))},
+        {
+            "forward": lambda self, x, cache=None: (lambda y: (x.data.copy_(y[0]), y)[1])(
+                Block.forward(self, x, cache)
+            )
+        },
     ),
 )
 
@@ -465,7 +473,9 @@ add_causes(
         "the attention's result were added twice": {
             "first": lambda self, x, cache: (lambda y, c: (2 * y - x, c))(*Block.first(self, x, cache))
         },
-        "the MLP's result were added twice": {"second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))},
+        "the MLP's result were added twice": {
+            "second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))
+        },
         "the MLP read the attention's result alone": {
             "second": lambda self, x, before: x + self.mlp(self.norm2(x - before))
         },

@@ -123,7 +123,11 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     dtype = torch.float64 if double else torch.float32
     batch, length, before = draw.shuffled((11, 13, 15))
     x = draw.normal(batch, new or length, heads * head_size, dtype=dtype)
-    caches = [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))] if past else []
+    caches = (
+        [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))]
+        if past
+        else []
+    )
     if double:
         caches = list(map(list, caches))
     return case(x, *caches, build=_layer(draw, sizes, double, **given), gradients=gradients)

@@ -36,7 +36,10 @@ class StoredUnturned(Attention):
 class TokensTurned(Attention):
     def project(self, x, past):
         turned = self.turn(x, past)
-        query, key = self.split(self.query(turned), self.num_heads), self.split(self.key(turned), self.num_kv_heads)
+        query, key = (
+            self.split(self.query(turned), self.num_heads),
+            self.split(self.key(turned), self.num_kv_heads),
+        )
         return query, key, self.split(self.value(x), self.num_kv_heads)
 
 
@@ -159,7 +162,11 @@ add_mistakes(
     SeesNoPast=(
         "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so each may see all "
         "of it.",
-        {"mask": lambda self, new, total: _lower(new, total, total - new) & (torch.arange(total) >= total - new)},
+        {
+            "mask": lambda self, new, total: (
+                _lower(new, total, total - new) & (torch.arange(total) >= total - new)
+            )
+        },
     ),
     MaskTurnedRound=(
         "The mask is inverted: a token sees what comes after it, and nothing before. Visible are the diagonal and what is "
@@ -188,7 +195,11 @@ add_mistakes(
     ValuesTurned=(
         "The values are turned as well. They carry what a token passes on, which should not depend on its position: turn "
         "queries and keys only.",
-        {"turned": lambda self, query, key, value, past: tuple(self.turn(x, past) for x in (query, key, value))},
+        {
+            "turned": lambda self, query, key, value, past: tuple(
+                self.turn(x, past) for x in (query, key, value)
+            )
+        },
     ),
     NothingTurned=(
         "Nothing is turned: this is attention without positions. Turn queries and keys before the scores, and keep what "
@@ -274,9 +285,11 @@ add_mistakes(
     OnePositionForAllNew=(
         "After a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 and so on.",
         {
-            "positions": lambda self, first, length: Attention.positions(self, first, length)
-            if not first
-            else torch.full((length,), float(first), dtype=torch.float64)
+            "positions": lambda self, first, length: (
+                Attention.positions(self, first, length)
+                if not first
+                else torch.full((length,), float(first), dtype=torch.float64)
+            )
         },
     ),
     PositionsInHalfPrecision=(
@@ -314,9 +327,11 @@ add_mistakes(
     NewOnesFirst=(
         "The new keys and values come before the cached ones. The past comes first, and the mask relies on that.",
         {
-            "extend": lambda self, cache, key, value: (key, value)
-            if cache is None
-            else (torch.cat([key, cache[0]], dim=2), torch.cat([value, cache[1]], dim=2))
+            "extend": lambda self, cache, key, value: (
+                (key, value)
+                if cache is None
+                else (torch.cat([key, cache[0]], dim=2), torch.cat([value, cache[1]], dim=2))
+            )
         },
     ),
     ReturnsNewOnesOnly=(

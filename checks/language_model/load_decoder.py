@@ -35,7 +35,11 @@ def _layer(draw, layer, sizes, hidden_dim, dtype):
     shapes = {"attn_norm": (width,), "ffn_norm": (width,)}
     shapes |= {"attn_q": (width, width), "attn_output": (width, width)}
     shapes |= {"attn_k": (kv_width, width), "attn_v": (kv_width, width)}
-    shapes |= {"ffn_gate": (hidden_dim, width), "ffn_up": (hidden_dim, width), "ffn_down": (width, hidden_dim)}
+    shapes |= {
+        "ffn_gate": (hidden_dim, width),
+        "ffn_up": (hidden_dim, width),
+        "ffn_down": (width, hidden_dim),
+    }
     return {f"blk.{layer}.{name}.weight": draw.normal(*shape, dtype=dtype) for name, shape in shapes.items()}
 
 
@@ -75,7 +79,9 @@ def halves(draw):
     yield case(_tensors(draw, (0,), OTHER), 0, layout="halves", num_heads=6, num_kv_heads=2)
 
 
-@load_decoder.group("other dtypes, as many key/value heads as query heads, one for all, heads of two numbers", points=1)
+@load_decoder.group(
+    "other dtypes, as many key/value heads as query heads, one for all, heads of two numbers", points=1
+)
 def edges(draw):
     for dtype, layout in ((torch.float64, "halves"), (torch.float16, "halves"), (torch.bfloat16, "pairs")):
         yield case(_tensors(draw, (0, 1), (7, 7, 6), dtype), 1, layout, 7, 7)
@@ -87,7 +93,13 @@ def edges(draw):
 @load_decoder.group("unknown entries under the layer's own prefix", points=0.5)
 def unknown_entries(draw):
     tensors = _tensors(draw, (23, 25), (7, 1, 6))
-    for name in ("attn_q.bias", "attn_q_norm.weight", "ffn_gate_inp.weight", "attn_output.scale", "attn_qkv.weight"):
+    for name in (
+        "attn_q.bias",
+        "attn_q_norm.weight",
+        "ffn_gate_inp.weight",
+        "attn_output.scale",
+        "attn_qkv.weight",
+    ):
         tensors[f"blk.23.{name}"] = draw.normal(42)
     yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 7, 1)
 
@@ -180,7 +192,9 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
         if not heads or layout == "pairs":
             return rows.clone()
         half = len(rows) // heads // 2
-        order = [2 * head * half + at + row for head in range(heads) for row in range(half) for at in (0, half)]
+        order = [
+            2 * head * half + at + row for head in range(heads) for row in range(half) for at in (0, half)
+        ]
         return rows[order]
 
     return {
@@ -295,7 +309,8 @@ add_mistakes(
             "look": lambda tensors, name: [
                 tensor
                 for entry, tensor in tensors.items()
-                if entry.startswith(name[: name.index(".", 4)]) and entry.split(".")[2:] == name.split(".")[2:]
+                if entry.startswith(name[: name.index(".", 4)])
+                and entry.split(".")[2:] == name.split(".")[2:]
             ][-1]
         },
     ),
@@ -315,12 +330,16 @@ add_mistakes(
     files_own_names=(
         "These are the file's names. The `load_state_dict` of your class expects the names of its own attributes: "
         "`attention.query.weight` and so on.",
-        {"parts": {theirs: theirs for theirs in PARTS.values()}, "heads": lambda q, k: {"attn_q": q, "attn_k": k}},
+        {
+            "parts": {theirs: theirs for theirs in PARTS.values()},
+            "heads": lambda q, k: {"attn_q": q, "attn_k": k},
+        },
     ),
     without_the_ending=(
         "The names lack `.weight` at their end. The `load_state_dict` of your class expects it.",
         lambda tensors, layer, *given, **more: {
-            name.removesuffix(".weight"): tensor for name, tensor in load(tensors, layer, *given, **more).items()
+            name.removesuffix(".weight"): tensor
+            for name, tensor in load(tensors, layer, *given, **more).items()
         },
     ),
     other_entries_kept=(
@@ -336,19 +355,19 @@ add_mistakes(
         ),
     ),
     layout_ignored=(
-        "`layout` changes nothing: rows stay as they are. With \"halves\", put the rows of query and key into the order of neighbours.",
+        '`layout` changes nothing: rows stay as they are. With "halves", put the rows of query and key into the order of neighbours.',
         {"order": lambda rows, heads: rows},
     ),
     always_reordered=(
-        "The rows of query and key are put in another order in both layouts. In a GGUF file, \"pairs\", they are right already.",
+        'The rows of query and key are put in another order in both layouts. In a GGUF file, "pairs", they are right already.',
         {"reorders": lambda layout: _strict(layout) or True},
     ),
     layouts_exchanged=(
-        "The layouts have changed places: rows stay with \"pairs\", and are reordered with \"halves\".",
+        'The layouts have changed places: rows stay with "pairs", and are reordered with "halves".',
         {"reorders": lambda layout: not _strict(layout)},
     ),
     halves_by_default=(
-        "Without `layout`, rows are reordered. The default is \"pairs\", the order of GGUF files.",
+        'Without `layout`, rows are reordered. The default is "pairs", the order of GGUF files.',
         lambda tensors, layer, layout="halves", num_heads=9, num_kv_heads=3: load(
             tensors, layer, layout, num_heads, num_kv_heads
         ),
@@ -360,7 +379,11 @@ add_mistakes(
     ),
     second_half_first=(
         "The two numbers of each pair are swapped, so the turn goes in the other direction. The row of the first half comes first.",
-        {"order": lambda rows, heads: rows.unflatten(0, (heads, 2, -1)).flip(1).transpose(1, 2).flatten(0, 2)},
+        {
+            "order": lambda rows, heads: (
+                rows.unflatten(0, (heads, 2, -1)).flip(1).transpose(1, 2).flatten(0, 2)
+            )
+        },
     ),
     across_heads=(
         "The rows were sorted across the whole matrix, so heads are mixed. Cut the rows into heads, and sort within each.",
@@ -385,9 +408,11 @@ add_mistakes(
         "The columns were reordered instead of the rows. In a matrix (out, in) the rows belong to the outputs, which are cut into heads; the "
         "columns read the input, and its order stays.",
         {
-            "order": lambda rows, heads: rows
-            if rows.shape[1] % (2 * heads)
-            else rows.unflatten(1, (heads, 2, -1)).transpose(2, 3).flatten(1)
+            "order": lambda rows, heads: (
+                rows
+                if rows.shape[1] % (2 * heads)
+                else rows.unflatten(1, (heads, 2, -1)).transpose(2, 3).flatten(1)
+            )
         },
     ),
     kv_heads_ignored=(
@@ -431,11 +456,11 @@ add_mistakes(
         },
     ),
     any_layout_is_pairs=(
-        "Another layout is treated as \"pairs\". A slip of the pen then loads a model that writes nonsense: raise a ValueError.",
+        'Another layout is treated as "pairs". A slip of the pen then loads a model that writes nonsense: raise a ValueError.',
         {"reorders": lambda layout: layout == "halves"},
     ),
     any_layout_is_halves=(
-        "Another layout is treated as \"halves\". A slip of the pen then loads a model that writes nonsense: raise a ValueError.",
+        'Another layout is treated as "halves". A slip of the pen then loads a model that writes nonsense: raise a ValueError.',
         {"reorders": lambda layout: layout != "pairs"},
     ),
     key_error_for_the_layout=(
@@ -448,7 +473,9 @@ add_mistakes(
             tensors,
             layer,
             *given,
-            parts={ours: theirs for ours, theirs in PARTS.items() if f"blk.{layer}.{theirs}.weight" in tensors},
+            parts={
+                ours: theirs for ours, theirs in PARTS.items() if f"blk.{layer}.{theirs}.weight" in tensors
+            },
             **more,
         ),
     ),

@@ -77,7 +77,9 @@ class ByTheLength(Norm):
         return (squares + self.eps).sqrt().unsqueeze(-1)
 
 
-@rms_norm.accepted_alternative("The root and the division in one: a power of -1/2. (Only this step is shown.)")
+@rms_norm.accepted_alternative(
+    "The root and the division in one: a power of -1/2. (Only this step is shown.)"
+)
 class ByAPower(Norm):
     def forward(self, x):
         return self.weight * (x * (x.pow(2).mean(-1, keepdim=True) + self.eps).pow(-0.5))
@@ -107,9 +109,7 @@ def _with_eps(eps):
     return {"__init__": __init__}
 
 
-@rms_norm.mistake(
-    "There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out."
-)
+@rms_norm.mistake("There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.")
 class WithBias(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -119,9 +119,7 @@ class WithBias(Norm):
         return normalised * self.weight + self.bias
 
 
-@rms_norm.mistake(
-    "`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter."
-)
+@rms_norm.mistake("`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.")
 class WeightInABuffer(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -149,9 +147,7 @@ class WeightsAtRandom(Norm):
         self.weight = nn.Parameter(torch.linspace(-1.0, 1.0, embed_dim))
 
 
-@rms_norm.mistake(
-    "The weight begins at 0, so a new layer returns zeros. Let it begin at 1."
-)
+@rms_norm.mistake("The weight begins at 0, so a new layer returns zeros. Let it begin at 1.")
 class ZerosAtFirst(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -304,6 +300,8 @@ add_causes(
             "weighted": lambda self, normalised: normalised * self.weight[0]
         },
         "the norm were taken twice": {"forward": lambda self, x: Norm.forward(self, Norm.forward(self, x))},
-        "the softmax were multiplied by the weight": {"forward": lambda self, x: self.weighted(x.softmax(-1))},
+        "the softmax were multiplied by the weight": {
+            "forward": lambda self, x: self.weighted(x.softmax(-1))
+        },
     },
 )

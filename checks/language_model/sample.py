@@ -210,7 +210,9 @@ def seeding(answer):
             "a generator with another seed gives": alike(one, other),
             "the same generator, used again, gives": alike(first, second),
             "after all this the global seed is": "as it was" if untouched else "another",
-            "after each of two equal calls it is": "the same" if torch.equal(after_one, after_two) else "another",
+            "after each of two equal calls it is": "the same"
+            if torch.equal(after_one, after_two)
+            else "another",
             "equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
             "two calls without a generator give": alike(tokens(), tokens()),
         }
@@ -266,7 +268,9 @@ def choose(
 def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
         return logits.max(dim=-1).indices
-    probabilities, order = torch.sort((logits / temperature).softmax(-1), dim=-1, descending=True, stable=True)
+    probabilities, order = torch.sort(
+        (logits / temperature).softmax(-1), dim=-1, descending=True, stable=True
+    )
     sums = probabilities.cumsum(-1)
     kept = (sums < top_p).sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
     total = sums.gather(-1, kept)
@@ -393,10 +397,10 @@ add_mistakes(
         "All texts share one random number, so equal texts always get the same token. Draw one for each text.",
         {
             "draw": lambda shares, generator: (
-                (shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator)
+                ((shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator))
+                .sum(-1)
+                .clamp(max=shares.shape[-1] - 1)
             )
-            .sum(-1)
-            .clamp(max=shares.shape[-1] - 1)
         },
     ),
     drawn_evenly=(
@@ -431,8 +435,9 @@ add_mistakes(
     exponentials_too_large=(
         "Large logits give NaN: their exponentials are infinite. Use a softmax that subtracts each row's largest logit first.",
         {
-            "soften": lambda logits, temperature: (logits / temperature).exp()
-            / (logits / temperature).exp().sum(-1, keepdim=True)
+            "soften": lambda logits, temperature: (
+                (logits / temperature).exp() / (logits / temperature).exp().sum(-1, keepdim=True)
+            )
         },
     ),
     in_half_precision=(
@@ -474,7 +479,9 @@ add_mistakes(
         "than needed are kept.",
         {
             "cut": lambda shares, top_p: shares.masked_fill(
-                shares < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True), 0.0
+                shares
+                < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True),
+                0.0,
             )
         },
     ),
@@ -522,7 +529,11 @@ add_mistakes(
     mapped_the_wrong_way=(
         "The sorted shares are put back by the wrong permutation: gathered with the indices of the sort, which is the inverse. Gather the token, "
         "or scatter the shares.",
-        {"cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(*_ordered(shares, top_p))},
+        {
+            "cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(
+                *_ordered(shares, top_p)
+            )
+        },
     ),
     generator_ignored=(
         "`generator` is not used: tokens come from torch's global seed. Pass it to what draws.",
