@@ -1,7 +1,5 @@
 """The lesson's sizes, and correct layers in steps: a mistake changes one of them."""
 
-import math
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
