@@ -59,7 +59,7 @@ RMS_NORM = Step(
         "torch.nn.modules.normalization": ("RMSNorm.__init__", "RMSNorm.forward"),
         "torch.nn.functional": ("rms_norm",),
     },
-    operators=("*rms_norm*",),
+    operators=("aten::rms_norm*",),  # composed of others: its whole name has to be given
     written_as={
         "torch.nn.modules.normalization.*": "nn.RMSNorm",
         "torch.nn.functional.rms_norm": "F.rms_norm",

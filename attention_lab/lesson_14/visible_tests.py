@@ -108,7 +108,12 @@ def test_GroupedRotaryAttention(answer):
     torch.manual_seed(42)
     layer = answer(24, 6, 2)
     shapes = {name: tuple(entry.shape) for name, entry in layer.state_dict().items()}
-    wanted = {"query.weight": (24, 24), "key.weight": (8, 24), "value.weight": (8, 24), "output.weight": (24, 24)}
+    wanted = {
+        "query.weight": (24, 24),
+        "key.weight": (8, 24),
+        "value.weight": (8, 24),
+        "output.weight": (24, 24),
+    }
     assert shapes == wanted, f"the state_dict should hold {wanted}, not {shapes}"
     x = torch.randn(2, 5, 24)
     with torch.no_grad():
@@ -217,11 +222,15 @@ def test_load_decoder(answer):
     for title, (right, given) in calls.items():
         state = answer(tensors, 1, **given)
         assert isinstance(state, dict), f"{title}: a dict is asked for, not a {type(state).__name__}"
-        assert sorted(state) == sorted(right), f"{title}: the names should be {sorted(right)}, not {sorted(state)}"
+        assert sorted(state) == sorted(right), (
+            f"{title}: the names should be {sorted(right)}, not {sorted(state)}"
+        )
         for name, tensor in right.items():
             same(f"{title}: {name}", state[name], tensor)
             assert state[name].dtype == torch.float64, f"{name}: the dtype has changed"
-        unchanged = list(tensors) == list(before) and all(torch.equal(tensors[name], before[name]) for name in before)
+        unchanged = list(tensors) == list(before) and all(
+            torch.equal(tensors[name], before[name]) for name in before
+        )
         assert unchanged, "tensors was changed"
     fewer = answer({**tensors, "blk.1.attn_k.weight": tensors["blk.1.attn_k.weight"][:6]}, 1, "halves", 3, 1)
     rows = [18 * head + row for head in range(3) for pair in range(9) for row in (pair, pair + 9)]
@@ -251,7 +260,9 @@ def _compare_shares(answer, title, shares, expected, **given):
     logits = torch.log(torch.tensor(shares)) + 1000
     drawn = _shares(answer, logits, **given)
     near = torch.allclose(drawn, torch.tensor(expected), atol=0.025)
-    assert near, f"{title}: the shares should be about {expected}, not {[round(s, 3) for s in drawn.tolist()]}"
+    assert near, (
+        f"{title}: the shares should be about {expected}, not {[round(s, 3) for s in drawn.tolist()]}"
+    )
     print(f"✓ {title}")
 
 
@@ -288,7 +299,9 @@ def test_sample(answer):
     assert not torch.equal(first, other), "another seed should give other tokens"
     generator = torch.Generator().manual_seed(1)
     answer(even, generator=generator)
-    assert not torch.equal(answer(even, generator=generator), first), "the generator should go on, not start again"
+    assert not torch.equal(answer(even, generator=generator), first), (
+        "the generator should go on, not start again"
+    )
     untouched = torch.equal(torch.get_rng_state(), state)
     assert untouched, "torch's global seed should be left alone when a generator is given"
     assert not torch.equal(answer(even), answer(even)), "without a generator two calls should differ"

@@ -32,7 +32,11 @@ def _state(draw, sizes, hidden_dim):
     state = {f"{norm}.weight": draw.normal(width) for norm in ("norm1", "norm2")}
     for name, rows in (("query", width), ("key", kv_width), ("value", kv_width), ("output", width)):
         state[f"attention.{name}.weight"] = draw.linear(rows, width)
-    for name, shape in (("gate", (hidden_dim, width)), ("up", (hidden_dim, width)), ("down", (width, hidden_dim))):
+    for name, shape in (
+        ("gate", (hidden_dim, width)),
+        ("up", (hidden_dim, width)),
+        ("down", (width, hidden_dim)),
+    ):
         state[f"mlp.{name}.weight"] = draw.linear(*shape)
     return state
 
@@ -138,8 +142,8 @@ def own_weights(draw):
 
 
 @decoder_block.accepted_alternative(
-    "Both sums change a tensor of their own in place, which saves one tensor the size of the batch each; the input "
-    "itself is left alone. (Only the sums are shown.)"
+    "Both sums change a tensor of their own in place, which saves one tensor the size of the batch each; "
+    "the input itself is left alone. (Only the sums are shown.)"
 )
 class SumsInPlace(Block):
     def first(self, x, cache):
@@ -151,8 +155,8 @@ class SumsInPlace(Block):
 
 
 @decoder_block.accepted_alternative(
-    "A list of the two changes, each with its norm: longer, and where a stream is logged or measured, each change has "
-    "one place. (Only this step is shown.)"
+    "A list of the two changes, each with its norm: longer, and where a stream is logged or measured, each "
+    "change has one place. (Only this step is shown.)"
 )
 class AsChanges(Block):
     def forward(self, x, cache=None):
@@ -163,8 +167,8 @@ class AsChanges(Block):
 
 
 @decoder_block.mistake(
-    "In training mode the result is random: there is dropout in the block. This block has none; its result is the same in "
-    "both modes."
+    "In training mode the result is random: there is dropout in the block. This block has none; its result "
+    "is the same in both modes."
 )
 class DropoutActive(Block):
     def second(self, x, before):
@@ -172,8 +176,8 @@ class DropoutActive(Block):
 
 
 @decoder_block.mistake(
-    "Both norms are one layer, under two names or under one, so they share a weight. Make two: a checkpoint has a weight for "
-    "each."
+    "Both norms are one layer, under two names or under one, so they share a weight. Make two: a checkpoint "
+    "has a weight for each."
 )
 class OneNormForBoth(Block):
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
@@ -182,8 +186,8 @@ class OneNormForBoth(Block):
 
 
 @decoder_block.mistake(
-    "The norms are nn.LayerNorm, which subtracts the mean and has a bias that no checkpoint of this model holds. Use your "
-    "`RMSNorm`."
+    "The norms are nn.LayerNorm, which subtracts the mean and has a bias that no checkpoint of this model "
+    "holds. Use your `RMSNorm`."
 )
 class LayerNorms(Block):
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
@@ -192,8 +196,8 @@ class LayerNorms(Block):
 
 
 @decoder_block.mistake(
-    "There is a third norm, so the state_dict holds a tensor too many. The norm behind the last block belongs to the model, and "
-    "not to its blocks."
+    "There is a third norm, so the state_dict holds a tensor too many. The norm behind the last block "
+    "belongs to the model, and not to its blocks."
 )
 class ThirdNorm(Block):
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
@@ -205,8 +209,8 @@ class ThirdNorm(Block):
 
 
 @decoder_block.mistake(
-    "The MLP is lesson 13's feed-forward part, with `linear1` and `linear2`. This model has three projections and a gate: use your "
-    "`GatedMLP` as `mlp`."
+    "The MLP is lesson 13's feed-forward part, with `linear1` and `linear2`. This model has three "
+    "projections and a gate: use your `GatedMLP` as `mlp`."
 )
 class PlainFeedForward(Block):
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
@@ -219,8 +223,8 @@ class PlainFeedForward(Block):
 
 
 @decoder_block.mistake(
-    "`num_kv_heads` is not used: the attention is made with as many key/value heads as query heads, so the checkpoint does not fit. "
-    "Pass it on."
+    "`num_kv_heads` is not used: the attention is made with as many key/value heads as query heads, so the "
+    "checkpoint does not fit. Pass it on."
 )
 class AllHeadsTheirOwn(Block):
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
@@ -311,27 +315,28 @@ add_mistakes(
     decoder_block,
     Block,
     PostNorm=(
-        "This is post-norm, lesson 13's block: the norms come after the sums. Here they come first: each half reads a normalised x, "
-        "and the sum itself stays as it is.",
+        "This is post-norm, lesson 13's block: the norms come after the sums. Here they come first: each "
+        "half reads a normalised x, and the sum itself stays as it is.",
         {"first": PostNorm.first, "second": PostNorm.second},
     ),
     NormOfTheResult=(
-        "The norms are taken of what attention and MLP return. They belong before them: normalise what a half reads, and add what "
-        "it returns as it is.",
+        "The norms are taken of what attention and MLP return. They belong before them: normalise what a "
+        "half reads, and add what it returns as it is.",
         {"first": NormOfTheResult.first, "second": NormOfTheResult.second},
     ),
     ResidualFromTheNorm=(
-        "Each half adds its result to the normalised x. Add it to x as it was: the stream itself is never normalised.",
+        "Each half adds its result to the normalised x. Add it to x as it was: the stream itself is never "
+        "normalised.",
         {"first": ResidualFromTheNorm.first, "second": ResidualFromTheNorm.second},
     ),
     FirstResidualFromTheNorm=(
-        "The first half adds the attention's result to the normalised x. Add it to x as it was: the stream itself is never "
-        "normalised.",
+        "The first half adds the attention's result to the normalised x. Add it to x as it was: the stream "
+        "itself is never normalised.",
         {"first": ResidualFromTheNorm.first},
     ),
     SecondResidualFromTheNorm=(
-        "The second half adds the MLP's result to the normalised x. Add it to x as the first half left it: the stream itself is "
-        "never normalised.",
+        "The second half adds the MLP's result to the normalised x. Add it to x as the first half left it: "
+        "the stream itself is never normalised.",
         {"second": ResidualFromTheNorm.second},
     ),
     NoResiduals=(
@@ -347,16 +352,21 @@ add_mistakes(
         {"second": lambda self, x, before: self.mlp(self.norm2(x))},
     ),
     SecondResidualFromTheInput=(
-        "The second half adds to the block's input, so what the attention found is lost. Add to what the first half made.",
+        "The second half adds to the block's input, so what the attention found is lost. Add to what the "
+        "first half made.",
         {"second": lambda self, x, before: before + self.mlp(self.norm2(x))},
     ),
     FirstResidualTwice=(
         "The block's input is added in both halves. The second adds only what the first one made.",
         {"second": lambda self, x, before: before + Block.second(self, x, before)},
     ),
+    MlpReadsTheFirstNorm=(
+        "The MLP reads what the attention read, the result of `norm1`. It reads the sum, through `norm2`.",
+        {"second": lambda self, x, before: x + self.mlp(self.norm1(before))},
+    ),
     Parallel=(
-        "Attention and MLP both read the block's input, as in some other models. Here they follow each other: the MLP reads what the "
-        "first half made.",
+        "Attention and MLP both read the block's input, as in some other models. Here they follow each "
+        "other: the MLP reads what the first half made.",
         {"second": Parallel.second},
     ),
     MlpFirst=(
@@ -364,7 +374,8 @@ add_mistakes(
         {"forward": MlpFirst.forward},
     ),
     NoNorms=(
-        "The norms are made and not used. Normalise what the attention reads with `norm1`, and what the MLP reads with `norm2`.",
+        "The norms are made and not used. Normalise what the attention reads with `norm1`, and what the MLP "
+        "reads with `norm2`.",
         {"first": _with_first(lambda self, x: x), "second": lambda self, x, before: x + self.mlp(x)},
     ),
     NoFirstNorm=(
@@ -400,11 +411,13 @@ add_mistakes(
         {"first": lambda self, x, cache: Block.first(self, x, None)},
     ),
     OldCacheReturned=(
-        "The cache that was passed in is returned: the new tokens are not in it. Return the one that the attention returns.",
+        "The cache that was passed in is returned: the new tokens are not in it. Return the one that the "
+        "attention returns.",
         {"returned_cache": lambda self, old, total: old},
     ),
     NoCacheAtFirst=(
-        "You return no cache if none was passed in, so generation cannot continue after the prompt. Return the attention's in any case.",
+        "You return no cache if none was passed in, so generation cannot continue after the prompt. Return "
+        "the attention's in any case.",
         {"returned_cache": lambda self, old, total: None if old is None else total},
     ),
     OutputOnly=(
@@ -416,7 +429,8 @@ add_mistakes(
         {"forward": lambda self, x, cache=None: Block.forward(self, x, cache)[::-1]},
     ),
     AddsThePair=(
-        "The attention returns a pair, (output, cache), and a pair cannot be added to `x`. Take the output of the two.",
+        "The attention returns a pair, (output, cache), and a pair cannot be added to `x`. Take the output "
+        "of the two.",
         {"first": lambda self, x, cache: (x + self.attention(self.norm1(x), cache), cache)},
     ),
     BaseIgnored=(
@@ -444,16 +458,22 @@ add_mistakes(
         },
     ),
     ModelsBaseByDefault=(
-        "Without `base`, 100,000 is used, this model's. The default of the block is 10,000; the model passes its own.",
+        "Without `base`, 100,000 is used, this model's. The default of the block is 10,000; the model "
+        "passes its own.",
         {
-            "__init__": lambda self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=100000.0, eps=1e-5: (
+            "__init__": lambda self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=1e5, eps=1e-5: (
                 Block.__init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base, eps)
             )
         },
     ),
     WritesIntoX=(
-        "The result is right, but x itself was written into, by `+=` perhaps. The caller may still need it: make a new tensor.",
-        {"forward": lambda self, x, cache=None: (lambda y: (x.data.copy_(y[0]), y)[1])(Block.forward(self, x, cache))},
+        "The result is right, but x itself was written into, by `+=` perhaps. The caller may still need it: "
+        "make a new tensor.",
+        {
+            "forward": lambda self, x, cache=None: (lambda y: (x.data.copy_(y[0]), y)[1])(
+                Block.forward(self, x, cache)
+            )
+        },
     ),
 )
 
@@ -465,7 +485,9 @@ add_causes(
         "the attention's result were added twice": {
             "first": lambda self, x, cache: (lambda y, c: (2 * y - x, c))(*Block.first(self, x, cache))
         },
-        "the MLP's result were added twice": {"second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))},
+        "the MLP's result were added twice": {
+            "second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))
+        },
         "the MLP read the attention's result alone": {
             "second": lambda self, x, before: x + self.mlp(self.norm2(x - before))
         },

@@ -68,8 +68,8 @@ def own_weights(draw):
 
 
 @gated_mlp.accepted_alternative(
-    "The sigmoid is the gate, and what it opens is the product of both projections: the same numbers, read in "
-    "another way. (Only this step is shown.)"
+    "The sigmoid is the gate, and what it opens is the product of both projections: the same numbers, read "
+    "in another way. (Only this step is shown.)"
 )
 class BySigmoid(MLP):
     def hidden(self, gate, up):
@@ -77,8 +77,8 @@ class BySigmoid(MLP):
 
 
 @gated_mlp.accepted_alternative(
-    "One product for both projections, whose rows are put together for the call: fewer, larger steps. (Only this "
-    "step is shown.)"
+    "One product for both projections, whose rows are put together for the call: fewer, larger steps. (Only "
+    "this step is shown.)"
 )
 class InOneProduct(MLP):
     def forward(self, x):
@@ -106,8 +106,8 @@ class WithBias(MLP):
 
 
 @gated_mlp.mistake(
-    "`gate` and `up` are one projection of twice the width. Here each is an nn.Linear of its own, so that the "
-    "checkpoint's weights fit."
+    "`gate` and `up` are one projection of twice the width. Here each is an nn.Linear of its own, so that "
+    "the checkpoint's weights fit."
 )
 class OneWideProjection(nn.Module):
     def __init__(self, embed_dim, hidden_dim):
@@ -121,8 +121,8 @@ class OneWideProjection(nn.Module):
 
 
 @gated_mlp.mistake(
-    "There is a norm inside the layer, so its state_dict holds too much. The block normalises before it calls the "
-    "layer: leave it out."
+    "There is a norm inside the layer, so its state_dict holds too much. The block normalises before it "
+    "calls the layer: leave it out."
 )
 class NormInside(MLP):
     def __init__(self, embed_dim, hidden_dim):
@@ -134,8 +134,8 @@ class NormInside(MLP):
 
 
 @gated_mlp.mistake(
-    "There are two projections only, as in lesson 13's block. The gate is a third one, `gate`, whose activation is "
-    "multiplied with what `up` returns."
+    "There are two projections only, as in lesson 13's block. The gate is a third one, `gate`, whose "
+    "activation is multiplied with what `up` returns."
 )
 class TwoProjections(nn.Module):
     def __init__(self, embed_dim, hidden_dim):
@@ -155,7 +155,8 @@ add_mistakes(
     gated_mlp,
     MLP,
     SiluOnUp=(
-        "The activation is applied to `up`. It belongs to the other projection: silu of `gate`, times `up` as it is.",
+        "The activation is applied to `up`. It belongs to the other projection: silu of `gate`, times `up` "
+        "as it is.",
         {"hidden": lambda self, gate, up: gate * F.silu(up)},
     ),
     SiluOnBoth=(
@@ -163,12 +164,13 @@ add_mistakes(
         {"hidden": lambda self, gate, up: F.silu(gate) * F.silu(up)},
     ),
     SiluOfTheProduct=(
-        "The activation is applied to the product of both projections. It belongs to the gate alone, before the "
-        "product.",
+        "The activation is applied to the product of both projections. It belongs to the gate alone, before "
+        "the product.",
         {"hidden": lambda self, gate, up: F.silu(gate * up)},
     ),
     SiluAfterDown=(
-        "The activation comes after `down`. It belongs to the gate, between the first projections and the product.",
+        "The activation comes after `down`. It belongs to the gate, between the first projections and the "
+        "product.",
         {"forward": lambda self, x: F.silu(self.down(self.gate(x) * self.up(x)))},
     ),
     NoActivation=(
@@ -180,11 +182,13 @@ add_mistakes(
         {"activation": lambda self, x: F.gelu(x)},
     ),
     TanhGelu=(
-        "The activation is the tanh approximation of GELU. These weights were trained with silu, z · sigmoid(z).",
+        "The activation is the tanh approximation of GELU. These weights were trained with silu, z · "
+        "sigmoid(z).",
         {"activation": lambda self, x: F.gelu(x, approximate="tanh")},
     ),
     QuickGelu=(
-        "The activation is z · sigmoid(1.702 z), an approximation of GELU. silu has no factor: z · sigmoid(z).",
+        "The activation is z · sigmoid(1.702 z), an approximation of GELU. silu has no factor: z · "
+        "sigmoid(z).",
         {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
     ),
     Relu=(
@@ -192,8 +196,8 @@ add_mistakes(
         {"activation": lambda self, x: F.relu(x)},
     ),
     Sigmoid=(
-        "The gate goes through a sigmoid only, as in the first gated units. silu also multiplies by the number itself: "
-        "z · sigmoid(z).",
+        "The gate goes through a sigmoid only, as in the first gated units. silu also multiplies by the "
+        "number itself: z · sigmoid(z).",
         {"activation": lambda self, x: torch.sigmoid(x)},
     ),
     Tanh=(
@@ -201,18 +205,18 @@ add_mistakes(
         {"activation": lambda self, x: torch.tanh(x)},
     ),
     Softmax=(
-        "The gate goes through a softmax, so its numbers depend on each other. silu treats each number by itself: "
-        "z · sigmoid(z).",
+        "The gate goes through a softmax, so its numbers depend on each other. silu treats each number by "
+        "itself: z · sigmoid(z).",
         {"activation": lambda self, x: torch.softmax(x, -1)},
     ),
     GateIgnored=(
-        "`gate` is made and not used: this is silu of `up`, then `down`. Multiply the activated gate with what `up` "
-        "returns.",
+        "`gate` is made and not used: this is silu of `up`, then `down`. Multiply the activated gate with "
+        "what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(up)},
     ),
     UpIgnored=(
-        "`up` is made and not used: this is silu of `gate`, then `down`. Multiply the activated gate with what `up` "
-        "returns.",
+        "`up` is made and not used: this is silu of `gate`, then `down`. Multiply the activated gate with "
+        "what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(gate)},
     ),
     Added=(
@@ -224,13 +228,13 @@ add_mistakes(
         {"forward": lambda self, x: x + MLP.forward(self, x)},
     ),
     ExponentialsTooLarge=(
-        "Large numbers give NaN: the exponential of z is infinite, and infinity divided by infinity is no number. Divide "
-        "by 1 + exp(−z), or use a ready-made silu.",
+        "Large numbers give NaN: the exponential of z is infinite, and infinity divided by infinity is no "
+        "number. Divide by 1 + exp(−z), or use a ready-made silu.",
         {"activation": lambda self, x: x * x.exp() / (1 + x.exp())},
     ),
     GateDetached=(
-        "The numbers are right, and no gradient reaches the gate: it left the graph, through `.detach()`, `.data` or "
-        "no_grad. Leave it in.",
+        "The numbers are right, and no gradient reaches the gate: it left the graph, through `.detach()`, "
+        "`.data` or no_grad. Leave it in.",
         {"activation": lambda self, x: F.silu(x).detach()},
     ),
     InHalfPrecision=(
@@ -244,6 +248,9 @@ add_causes(
     gated_mlp,
     MLP,
     {
+        "silu were taken of the sum of gate and `up`": {"hidden": lambda self, gate, up: F.silu(gate + up)},
+        "`up` were the gate, by a sigmoid": {"hidden": lambda self, gate, up: gate * torch.sigmoid(up)},
+        "the gate were selu": _gated_by(F.selu),
         "the gate were softplus": _gated_by(F.softplus),
         "the gate were elu": _gated_by(F.elu),
         "the gate were a leaky ReLU": _gated_by(F.leaky_relu),

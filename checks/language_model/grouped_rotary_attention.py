@@ -123,7 +123,11 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     dtype = torch.float64 if double else torch.float32
     batch, length, before = draw.shuffled((11, 13, 15))
     x = draw.normal(batch, new or length, heads * head_size, dtype=dtype)
-    caches = [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))] if past else []
+    caches = (
+        [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))]
+        if past
+        else []
+    )
     if double:
         caches = list(map(list, caches))
     return case(x, *caches, build=_layer(draw, sizes, double, **given), gradients=gradients)
@@ -208,9 +212,8 @@ def equal_sizes(draw):
 
 
 def _large_scores(draw, past):
-    """Scores from -1e4 to 1e4, positive in even key/value heads, negative in odd ones: later keys score higher.
-
-    The slowest pair makes them, which hardly turns with so large a base.
+    """Scores from -1e4 to 1e4, positive in even key/value heads, negative in odd ones: later keys
+    score higher. The slowest pair makes them, which hardly turns with so large a base.
     """
     heads, kv_heads, size = TWO_TO_ONE
     batch, new = 3, 7
@@ -263,8 +266,8 @@ def refusals(draw):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "The turn as a product of complex numbers, and the queries of a group on an axis of their own, over which one "
-    "key/value head is broadcast. (Only these steps are shown.)"
+    "The turn as a product of complex numbers, and the queries of a group on an axis of their own, over "
+    "which one key/value head is broadcast. (Only these steps are shown.)"
 )
 class ByComplexNumbers(Attention):
     def turn(self, x, first=0):
@@ -280,8 +283,8 @@ class ByComplexNumbers(Attention):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "Named axes tell the group g from the key/value head k, and the mask compares positions. (Only this step is "
-    "shown.)"
+    "Named axes tell the group g from the key/value head k, and the mask compares positions. (Only this "
+    "step is shown.)"
 )
 class ByEinsum(Attention):
     def share(self, x):

@@ -1,7 +1,5 @@
 """The lesson's sizes, and correct layers in steps: a mistake changes one of them."""
 
-import math
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -64,7 +62,9 @@ class Attention(MultiHeadLayer):
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
         self.refuse_groups(num_heads, num_kv_heads)
-        super().__init__(embed_dim, num_heads, self.with_bias, self.kv_width(embed_dim, num_heads, num_kv_heads))
+        super().__init__(
+            embed_dim, num_heads, self.with_bias, self.kv_width(embed_dim, num_heads, num_kv_heads)
+        )
         self.refuse_odd(embed_dim, num_heads)
         self.num_kv_heads, self.base = num_kv_heads, base
 
@@ -94,7 +94,9 @@ class Attention(MultiHeadLayer):
 
     def angles(self, x, first):
         """(T, D/2) for x (..., T, D), whose first position this is."""
-        return torch.outer(self.positions(first, x.shape[-2]), self.base ** -self.exponents(x.shape[-1])).to(x)
+        return torch.outer(self.positions(first, x.shape[-2]), self.base ** -self.exponents(x.shape[-1])).to(
+            x
+        )
 
     def pairs(self, x):
         """The first and the second numbers."""

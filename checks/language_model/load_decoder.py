@@ -35,7 +35,11 @@ def _layer(draw, layer, sizes, hidden_dim, dtype):
     shapes = {"attn_norm": (width,), "ffn_norm": (width,)}
     shapes |= {"attn_q": (width, width), "attn_output": (width, width)}
     shapes |= {"attn_k": (kv_width, width), "attn_v": (kv_width, width)}
-    shapes |= {"ffn_gate": (hidden_dim, width), "ffn_up": (hidden_dim, width), "ffn_down": (width, hidden_dim)}
+    shapes |= {
+        "ffn_gate": (hidden_dim, width),
+        "ffn_up": (hidden_dim, width),
+        "ffn_down": (width, hidden_dim),
+    }
     return {f"blk.{layer}.{name}.weight": draw.normal(*shape, dtype=dtype) for name, shape in shapes.items()}
 
 
@@ -75,7 +79,9 @@ def halves(draw):
     yield case(_tensors(draw, (0,), OTHER), 0, layout="halves", num_heads=6, num_kv_heads=2)
 
 
-@load_decoder.group("other dtypes, as many key/value heads as query heads, one for all, heads of two numbers", points=1)
+@load_decoder.group(
+    "other dtypes, as many key/value heads as query heads, one for all, heads of two numbers", points=1
+)
 def edges(draw):
     for dtype, layout in ((torch.float64, "halves"), (torch.float16, "halves"), (torch.bfloat16, "pairs")):
         yield case(_tensors(draw, (0, 1), (7, 7, 6), dtype), 1, layout, 7, 7)
@@ -87,13 +93,19 @@ def edges(draw):
 @load_decoder.group("unknown entries under the layer's own prefix", points=0.5)
 def unknown_entries(draw):
     tensors = _tensors(draw, (23, 25), (7, 1, 6))
-    for name in ("attn_q.bias", "attn_q_norm.weight", "ffn_gate_inp.weight", "attn_output.scale", "attn_qkv.weight"):
+    for name in (
+        "attn_q.bias",
+        "attn_q_norm.weight",
+        "ffn_gate_inp.weight",
+        "attn_output.scale",
+        "attn_qkv.weight",
+    ):
         tensors[f"blk.23.{name}"] = draw.normal(42)
     yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 7, 1)
 
 
 def telling(answer):
-    """What happens where something does not fit: which error, and whether it names an entry that is missing."""
+    """What happens where something does not fit: which error, and whether it names a missing entry."""
 
     def told(tensors, layer, missing, given):
         try:
@@ -156,7 +168,8 @@ def _strict(layout):
 
 def load(
     tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3,
-    parts=PARTS, name="blk.{}.{}.weight", order=_neighbours, heads=_query_and_key, reorders=_strict, look=dict.__getitem__,
+    parts=PARTS, name="blk.{}.{}.weight", order=_neighbours, heads=_query_and_key,
+    reorders=_strict, look=dict.__getitem__,
 ):  # fmt: skip
     """A correct answer; a mistake changes the names, the order of rows, or what is done about a gap."""
     reordered = heads(num_heads, num_kv_heads) if reorders(layout) else {}
@@ -168,8 +181,8 @@ def load(
 
 
 @load_decoder.accepted_alternative(
-    "A list of row numbers says what happens in words: of each head, the first row of both halves, then the second. Print it, and you "
-    "see the permutation itself."
+    "A list of row numbers says what happens in words: of each head, the first row of both halves, then the "
+    "second. Print it, and you see the permutation itself."
 )
 def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     if layout != "pairs" and layout != "halves":
@@ -180,7 +193,9 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
         if not heads or layout == "pairs":
             return rows.clone()
         half = len(rows) // heads // 2
-        order = [2 * head * half + at + row for head in range(heads) for row in range(half) for at in (0, half)]
+        order = [
+            2 * head * half + at + row for head in range(heads) for row in range(half) for at in (0, half)
+        ]
         return rows[order]
 
     return {
@@ -197,8 +212,8 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
 
 
 @load_decoder.accepted_alternative(
-    "Head by head, with both halves stacked: longer, and each step can be looked at. The file's entries are checked first, so that "
-    "nothing is done by halves."
+    "Head by head, with both halves stacked: longer, and each step can be looked at. The file's entries are "
+    "checked first, so that nothing is done by halves."
 )
 def head_by_head(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     names = {f"{ours}.weight": f"blk.{layer}.{theirs}.weight" for ours, theirs in PARTS.items()}
@@ -250,7 +265,8 @@ add_mistakes(
     load_decoder,
     load,
     key_and_value_exchanged=(
-        "Key and value have changed places. Both have the same shape, so nothing raises an error. Load each under its own name.",
+        "Key and value have changed places. Both have the same shape, so nothing raises an error. Load each "
+        "under its own name.",
         {"parts": _exchanged("attention.key", "attention.value")},
     ),
     query_and_key_exchanged=(
@@ -258,7 +274,8 @@ add_mistakes(
         {"parts": _exchanged("attention.query", "attention.key")},
     ),
     query_and_output_exchanged=(
-        "Query and output have changed places. Both are E by E, so nothing raises an error. Load each under its own name.",
+        "Query and output have changed places. Both are E by E, so nothing raises an error. Load each under "
+        "its own name.",
         {"parts": _exchanged("attention.query", "attention.output")},
     ),
     norms_exchanged=(
@@ -266,8 +283,8 @@ add_mistakes(
         {"parts": _exchanged("norm1", "norm2")},
     ),
     gate_and_up_exchanged=(
-        "`gate` and `up` have changed places. Both have the same shape, so nothing raises an error: the wrong one goes through silu. "
-        "Load each under its own name.",
+        "`gate` and `up` have changed places. Both have the same shape, so nothing raises an error: the "
+        "wrong one goes through silu. Load each under its own name.",
         {"parts": _exchanged("mlp.gate", "mlp.up")},
     ),
     up_and_down_exchanged=(
@@ -290,21 +307,34 @@ add_mistakes(
         lambda tensors, layer, *given, **more: load(tensors, layer - 1, *given, **more),
     ),
     prefix_match=(
-        "For layer 1 you also took entries of layer 10, 11 or 21: part of a name was compared. Use the full name, with its dots.",
+        "For layer 1 you also took entries of layer 10, 11 or 21: part of a name was compared. Use the full "
+        "name, with its dots.",
         {
             "look": lambda tensors, name: [
                 tensor
                 for entry, tensor in tensors.items()
-                if entry.startswith(name[: name.index(".", 4)]) and entry.split(".")[2:] == name.split(".")[2:]
+                if entry.startswith(name[: name.index(".", 4)])
+                and entry.split(".")[2:] == name.split(".")[2:]
             ][-1]
         },
     ),
     suffix_match=(
-        "Entries of other layers were taken: only the end of a name was compared. Use the full name, with the number of the layer.",
+        "Entries of other layers were taken: only the end of a name was compared. Use the full name, with "
+        "the number of the layer.",
         {"look": lambda tensors, name: _found(tensors, lambda entry: entry.endswith(name.split(".", 2)[2]))},
     ),
+    end_match=(
+        "For layer 1 you also took entries of layer 11 or 21, because their names end with the same "
+        "characters. Use the full name, from `blk.` on.",
+        {
+            "look": lambda tensors, name: _found(
+                tensors, lambda entry: entry.endswith(name.removeprefix("blk."))
+            )
+        },
+    ),
     by_order=(
-        "The entries are taken by their position in the dict. Their order means nothing: find each by its name.",
+        "The entries are taken by their position in the dict. Their order means nothing: find each by its "
+        "name.",
         lambda tensors, layer, *given, **more: dict(
             zip(
                 load(tensors, layer, *given, **more),
@@ -313,18 +343,23 @@ add_mistakes(
         ),
     ),
     files_own_names=(
-        "These are the file's names. The `load_state_dict` of your class expects the names of its own attributes: "
-        "`attention.query.weight` and so on.",
-        {"parts": {theirs: theirs for theirs in PARTS.values()}, "heads": lambda q, k: {"attn_q": q, "attn_k": k}},
+        "These are the file's names. The `load_state_dict` of your class expects the names of its own "
+        "attributes: `attention.query.weight` and so on.",
+        {
+            "parts": {theirs: theirs for theirs in PARTS.values()},
+            "heads": lambda q, k: {"attn_q": q, "attn_k": k},
+        },
     ),
     without_the_ending=(
         "The names lack `.weight` at their end. The `load_state_dict` of your class expects it.",
         lambda tensors, layer, *given, **more: {
-            name.removesuffix(".weight"): tensor for name, tensor in load(tensors, layer, *given, **more).items()
+            name.removesuffix(".weight"): tensor
+            for name, tensor in load(tensors, layer, *given, **more).items()
         },
     ),
     other_entries_kept=(
-        "Entries that your class does not have came along under the names of the file. Return these nine and no others.",
+        "Entries that your class does not have came along under the names of the file. Return these nine "
+        "and no others.",
         lambda tensors, layer, *given, **more: (
             {
                 name: tensor
@@ -336,62 +371,73 @@ add_mistakes(
         ),
     ),
     layout_ignored=(
-        "`layout` changes nothing: rows stay as they are. With \"halves\", put the rows of query and key into the order of neighbours.",
+        "`layout` changes nothing: rows stay as they are. In the layout of halves, put the rows of query and "
+        "key into the order of neighbours.",
         {"order": lambda rows, heads: rows},
     ),
     always_reordered=(
-        "The rows of query and key are put in another order in both layouts. In a GGUF file, \"pairs\", they are right already.",
+        "The rows of query and key are put in another order in both layouts. In a GGUF file, whose rows are "
+        "in pairs, they are right already.",
         {"reorders": lambda layout: _strict(layout) or True},
     ),
     layouts_exchanged=(
-        "The layouts have changed places: rows stay with \"pairs\", and are reordered with \"halves\".",
+        'The layouts have changed places: rows stay with "pairs", and are reordered with "halves".',
         {"reorders": lambda layout: not _strict(layout)},
     ),
     halves_by_default=(
-        "Without `layout`, rows are reordered. The default is \"pairs\", the order of GGUF files.",
+        'Without `layout`, rows are reordered. The default is "pairs", the order of GGUF files.',
         lambda tensors, layer, layout="halves", num_heads=9, num_kv_heads=3: load(
             tensors, layer, layout, num_heads, num_kv_heads
         ),
     ),
     the_other_direction=(
-        "The permutation is the inverse of the right one: it is lesson 10's `to_halves` itself. Here rows come in halves, and the first "
-        "of both halves go next to each other.",
+        "The permutation is the inverse of the right one: it is lesson 10's `to_halves` itself. Here rows "
+        "come in halves, and the first of both halves go next to each other.",
         {"order": _halves},
     ),
     second_half_first=(
-        "The two numbers of each pair are swapped, so the turn goes in the other direction. The row of the first half comes first.",
-        {"order": lambda rows, heads: rows.unflatten(0, (heads, 2, -1)).flip(1).transpose(1, 2).flatten(0, 2)},
+        "The two numbers of each pair are swapped, so the turn goes in the other direction. The row of the "
+        "first half comes first.",
+        {
+            "order": lambda rows, heads: (
+                rows.unflatten(0, (heads, 2, -1)).flip(1).transpose(1, 2).flatten(0, 2)
+            )
+        },
     ),
     across_heads=(
-        "The rows were sorted across the whole matrix, so heads are mixed. Cut the rows into heads, and sort within each.",
+        "The rows were sorted across the whole matrix, so heads are mixed. Cut the rows into heads, and "
+        "sort within each.",
         {"order": lambda rows, heads: _neighbours(rows, 1)},
     ),
     across_heads_the_other_direction=(
-        "The inverse permutation was applied, and to all rows as one head. Work within each head, and put the first rows of both halves "
-        "next to each other.",
+        "The inverse permutation was applied, and to all rows as one head. Work within each head, and put "
+        "the first rows of both halves next to each other.",
         {"order": lambda rows, heads: _halves(rows, 1)},
     ),
     interleaved_heads=(
-        "Heads have moved: the rows were cut with the heads as the last axis, so one head's rows come from all of them. Head 0 owns the "
-        "first D rows.",
+        "Heads have moved: the rows were cut with the heads as the last axis, so one head's rows come from "
+        "all of them. Head 0 owns the first D rows.",
         {"order": lambda rows, heads: rows.unflatten(0, (2, -1, heads)).permute(2, 1, 0, 3).flatten(0, 2)},
     ),
     pairs_kept_together=(
-        "The cut is right, but the axes were joined again without being swapped, or in the order they had: the rows are where they were. Swap "
-        "the axis of the two halves with that of the pairs.",
+        "The cut is right, but the axes were joined again without being swapped, or in the order they had: "
+        "the rows are where they were. Swap the axis of the two halves with that of the pairs.",
         {"order": lambda rows, heads: rows.unflatten(0, (heads, 2, -1)).transpose(0, 1).flatten(0, 2)},
     ),
     columns_instead_of_rows=(
-        "The columns were reordered instead of the rows. In a matrix (out, in) the rows belong to the outputs, which are cut into heads; the "
-        "columns read the input, and its order stays.",
+        "The columns were reordered instead of the rows. In a matrix (out, in) the rows belong to the "
+        "outputs, which are cut into heads; the columns read the input, and its order stays.",
         {
-            "order": lambda rows, heads: rows
-            if rows.shape[1] % (2 * heads)
-            else rows.unflatten(1, (heads, 2, -1)).transpose(2, 3).flatten(1)
+            "order": lambda rows, heads: (
+                rows
+                if rows.shape[1] % (2 * heads)
+                else rows.unflatten(1, (heads, 2, -1)).transpose(2, 3).flatten(1)
+            )
         },
     ),
     kv_heads_ignored=(
-        "The key is cut into `num_heads` heads, as the query is. It has `num_kv_heads`: fewer rows, and heads of the same size.",
+        "The key is cut into `num_heads` heads, as the query is. It has `num_kv_heads`: fewer rows, and "
+        "heads of the same size.",
         {"heads": lambda num_heads, num_kv_heads: _query_and_key(num_heads, num_heads)},
     ),
     query_heads_ignored=(
@@ -423,7 +469,8 @@ add_mistakes(
         },
     ),
     output_as_well=(
-        "The rows of `attn_output` are reordered as well. What comes out of it is not turned: leave it as it is.",
+        "The rows of `attn_output` are reordered as well. What comes out of it is not turned: leave it as "
+        "it is.",
         {
             "heads": lambda num_heads, num_kv_heads: (
                 _query_and_key(num_heads, num_kv_heads) | {"attention.output": num_heads}
@@ -431,34 +478,45 @@ add_mistakes(
         },
     ),
     any_layout_is_pairs=(
-        "Another layout is treated as \"pairs\". A slip of the pen then loads a model that writes nonsense: raise a ValueError.",
+        "Another layout is treated as that of pairs. A slip of the pen then loads a model that writes "
+        "nonsense: raise a ValueError.",
         {"reorders": lambda layout: layout == "halves"},
     ),
     any_layout_is_halves=(
-        "Another layout is treated as \"halves\". A slip of the pen then loads a model that writes nonsense: raise a ValueError.",
+        "Another layout is treated as that of halves. A slip of the pen then loads a model that writes "
+        "nonsense: raise a ValueError.",
         {"reorders": lambda layout: layout != "pairs"},
     ),
     key_error_for_the_layout=(
-        "Another layout raises a KeyError, as a dict does. Raise a ValueError: the argument has a value that does not exist.",
+        "Another layout raises a KeyError, as a dict does. Raise a ValueError: the argument has a value "
+        "that does not exist.",
         {"reorders": lambda layout: {"pairs": False, "halves": True}[layout]},
     ),
+    assertion_for_the_layout=(
+        "Another layout raises an AssertionError, which Python leaves out under `-O`. Raise a ValueError.",
+        {"reorders": lambda layout: _asserted(layout in ("pairs", "halves"), layout == "halves")},
+    ),
     skips_what_is_missing=(
-        "The result is right if no entry is missing. A missing one is left out silently: raise a KeyError with its full name instead.",
+        "The result is right if no entry is missing. A missing one is left out silently: raise a KeyError "
+        "with its full name instead.",
         lambda tensors, layer, *given, **more: load(
             tensors,
             layer,
             *given,
-            parts={ours: theirs for ours, theirs in PARTS.items() if f"blk.{layer}.{theirs}.weight" in tensors},
+            parts={
+                ours: theirs for ours, theirs in PARTS.items() if f"blk.{layer}.{theirs}.weight" in tensors
+            },
             **more,
         ),
     ),
     value_error_for_what_is_missing=(
-        "A missing entry raises a ValueError. Raise a KeyError: that is the error for a name that a dict does not have.",
+        "A missing entry raises a ValueError. Raise a KeyError: that is the error for a name that a dict "
+        "does not have.",
         {"look": lambda tensors, name: tensors[name] if name in tensors else _no_value(name)},
     ),
     short_name_in_the_error=(
-        "The KeyError for a missing entry holds only the end of the name. Give the full name, from `blk.` on: it says which layer is "
-        "incomplete.",
+        "The KeyError for a missing entry holds only the end of the name. Give the full name, from `blk.` "
+        "on: it says which layer is incomplete.",
         {"look": lambda tensors, name: tensors[name] if name in tensors else {}[name.split(".", 2)[2]]},
     ),
     float32_always=(
@@ -468,24 +526,30 @@ add_mistakes(
 )
 
 
+def _asserted(holds, value):
+    assert holds
+    return value
+
+
 def _no_value(name):
     raise ValueError(f"no {name} in the file")
 
 
 @load_decoder.mistake(
-    "A missing entry becomes None and no error is raised, as with `dict.get`. Read it with square brackets: they raise a KeyError with its "
-    "full name."
+    "A missing entry becomes None and no error is raised, as with `dict.get`. Read it with square brackets: "
+    "they raise a KeyError with its full name."
 )
 def none_for_what_is_missing(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     heads = _query_and_key(num_heads, num_kv_heads) if _strict(layout) else {}
     state = {ours: tensors.get(f"blk.{layer}.{theirs}.weight") for ours, theirs in PARTS.items()}
     for ours, count in heads.items():
-        state[ours] = state[ours] if state[ours] is None else _neighbours(state[ours], count)
+        state[ours] = _neighbours(state[ours], count)
     return {f"{ours}.weight": tensor for ours, tensor in state.items()}
 
 
 @load_decoder.mistake(
-    "The entries are removed from `tensors`, so a second call does not find them. Read them, and leave the dict as it is."
+    "The entries are removed from `tensors`, so a second call does not find them. Read them, and leave the "
+    "dict as it is."
 )
 def takes_them_out(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     state = load(tensors, layer, layout, num_heads, num_kv_heads)
@@ -495,7 +559,8 @@ def takes_them_out(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
 
 
 @load_decoder.mistake(
-    "The reordered rows were written into the tensors of the file, so a second call reorders them again. Put them into a new tensor."
+    "The reordered rows were written into the tensors of the file, so a second call reorders them again. "
+    "Put them into a new tensor."
 )
 def writes_into_the_file(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     state = load(tensors, layer, layout, num_heads, num_kv_heads)

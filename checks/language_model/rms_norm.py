@@ -33,9 +33,8 @@ def parameters(draw):
 
 @rms_norm.group("texts in a batch, in both dtypes", points=2)
 def batches(draw):
-    for dtype in FLOATS:
-        yield _case(draw, *draw.sizes(3), dtype=dtype)
-    yield _case(draw, *draw.sizes(3), size=32.0)
+    for dtype, size in zip((torch.float32, *FLOATS), (1.0, 32.0, 32.0), strict=True):
+        yield _case(draw, *draw.sizes(3), dtype=dtype, size=size)
 
 
 @rms_norm.group("fewer and more axes, equal sizes, a width of 1", points=1)
@@ -65,8 +64,8 @@ def gradients(draw):
 
 
 @rms_norm.accepted_alternative(
-    "A mean of squares is a squared length over E: the norm of the vector, and the root of E. (Only this step is "
-    "shown.)"
+    "A mean of squares is a squared length over E: the norm of the vector, and the root of E. (Only this "
+    "step is shown.)"
 )
 class ByTheLength(Norm):
     def size(self, x):
@@ -77,7 +76,9 @@ class ByTheLength(Norm):
         return (squares + self.eps).sqrt().unsqueeze(-1)
 
 
-@rms_norm.accepted_alternative("The root and the division in one: a power of -1/2. (Only this step is shown.)")
+@rms_norm.accepted_alternative(
+    "The root and the division in one: a power of -1/2. (Only this step is shown.)"
+)
 class ByAPower(Norm):
     def forward(self, x):
         return self.weight * (x * (x.pow(2).mean(-1, keepdim=True) + self.eps).pow(-0.5))
@@ -107,9 +108,7 @@ def _with_eps(eps):
     return {"__init__": __init__}
 
 
-@rms_norm.mistake(
-    "There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out."
-)
+@rms_norm.mistake("There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.")
 class WithBias(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -119,9 +118,7 @@ class WithBias(Norm):
         return normalised * self.weight + self.bias
 
 
-@rms_norm.mistake(
-    "`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter."
-)
+@rms_norm.mistake("`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.")
 class WeightInABuffer(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -149,9 +146,7 @@ class WeightsAtRandom(Norm):
         self.weight = nn.Parameter(torch.linspace(-1.0, 1.0, embed_dim))
 
 
-@rms_norm.mistake(
-    "The weight begins at 0, so a new layer returns zeros. Let it begin at 1."
-)
+@rms_norm.mistake("The weight begins at 0, so a new layer returns zeros. Let it begin at 1.")
 class ZerosAtFirst(Norm):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__(embed_dim, eps)
@@ -162,37 +157,38 @@ add_mistakes(
     rms_norm,
     Norm,
     MeanSubtracted=(
-        "The mean is subtracted: this is a LayerNorm without a bias. RMSNorm divides by the root mean square, and "
-        "leaves the mean where it is.",
+        "The mean is subtracted: this is a LayerNorm without a bias. RMSNorm divides by the root mean "
+        "square, and leaves the mean where it is.",
         {"forward": lambda self, x: Norm.forward(self, x - x.mean(-1, keepdim=True))},
     ),
     Variance=(
-        "The divisor is the standard deviation, around the mean. It should be the root of the mean of the squares "
-        "of the numbers themselves.",
+        "The divisor is the standard deviation, around the mean. It should be the root of the mean of the "
+        "squares of the numbers themselves.",
         {"size": lambda self, x: x.var(-1, correction=0, keepdim=True)},
     ),
     MeanSubtractedAbove=(
-        "The mean is subtracted from what is divided. Nothing is subtracted in RMSNorm: divide the numbers as they "
-        "are.",
+        "The mean is subtracted from what is divided. Nothing is subtracted in RMSNorm: divide the numbers "
+        "as they are.",
         {"forward": lambda self, x: self.weighted((x - x.mean(-1, keepdim=True)) / self.divisor(x))},
     ),
     EpsOutside=(
-        "`eps` is added to the root, and belongs under it: to the mean of the squares. The difference shows on small "
-        "inputs, and a token of zeros has no gradient.",
+        "`eps` is added to the root, and belongs under it: to the mean of the squares. The difference shows "
+        "on small inputs, and a token of zeros has no gradient.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x)) + self.eps},
     ),
     EpsAsTheLeast=(
-        "`eps` is a lower limit of the mean of the squares, and should be added to it. The difference shows on small "
-        "inputs.",
+        "`eps` is a lower limit of the mean of the squares, and should be added to it. The difference shows "
+        "on small inputs.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x).clamp(min=self.eps))},
     ),
     NoEps=(
-        "`eps` is not used, so a token of zeros becomes NaN, and small inputs come out too large. Add it to the mean of "
-        "the squares.",
+        "`eps` is not used, so a token of zeros becomes NaN, and small inputs come out too large. Add it to "
+        "the mean of the squares.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x))},
     ),
     EpsIgnored=(
-        "`eps` is always 1e-5, whatever is asked for. Keep the argument, and add it to the mean of the squares.",
+        "`eps` is always 1e-5, whatever is asked for. Keep the argument, and add it to the mean of the "
+        "squares.",
         _with_eps(1e-5),
     ),
     MillionthByDefault=(
@@ -200,8 +196,8 @@ add_mistakes(
         {"__init__": lambda self, embed_dim, eps=1e-6: Norm.__init__(self, embed_dim, eps)},
     ),
     EpsilonOfTheDtype=(
-        "Without `eps`, a much smaller number than 1e-5 is used, such as 1e-8 or the smallest step of the dtype. The default of "
-        "this layer is 1e-5.",
+        "Without `eps`, a much smaller number than 1e-5 is used, such as 1e-8 or the smallest step of the "
+        "dtype. The default of this layer is 1e-5.",
         {"__init__": lambda self, embed_dim, eps=1e-8: Norm.__init__(self, embed_dim, eps)},
     ),
     NoWeight=(
@@ -214,8 +210,8 @@ add_mistakes(
         {"weighted": lambda self, normalised: normalised * (1 + self.weight)},
     ),
     WeightedBefore=(
-        "The weight is multiplied first, and then the norm is taken, which undoes much of it. Divide first, then "
-        "multiply by the weight.",
+        "The weight is multiplied first, and then the norm is taken, which undoes much of it. Divide first, "
+        "then multiply by the weight.",
         {"forward": lambda self, x: (lambda y: y / self.divisor(y))(x * self.weight)},
     ),
     WeightAdded=(
@@ -227,28 +223,28 @@ add_mistakes(
         {"weighted": lambda self, normalised: normalised / self.weight},
     ),
     OverTheTokens=(
-        "The mean is taken over the tokens of a text. Each token has a root mean square of its own, over its E "
-        "numbers: the last axis.",
+        "The mean is taken over the tokens of a text. Each token has a root mean square of its own, over "
+        "its E numbers: the last axis.",
         {"size": lambda self, x: x.square().mean(-2 if x.dim() > 1 else -1, keepdim=True)},
     ),
     OverTheBatch=(
-        "The mean is taken over the first axis. Each token has a root mean square of its own, over its E numbers: "
-        "the last axis.",
+        "The mean is taken over the first axis. Each token has a root mean square of its own, over its E "
+        "numbers: the last axis.",
         {"size": lambda self, x: x.square().mean(0, keepdim=True)},
     ),
     OverEverything=(
-        "One mean is taken over all tokens and texts, so a token depends on the others. Take one for each token, "
-        "over the last axis, and keep that axis.",
+        "One mean is taken over all tokens and texts, so a token depends on the others. Take one for each "
+        "token, over the last axis, and keep that axis.",
         {"size": lambda self, x: x.square().mean()},
     ),
     OverTheText=(
-        "One mean is taken over all tokens of a text, so a token depends on the others. Take one for each token, "
-        "over the last axis only.",
+        "One mean is taken over all tokens of a text, so a token depends on the others. Take one for each "
+        "token, over the last axis only.",
         {"size": lambda self, x: x.square().mean((-2, -1) if x.dim() > 1 else -1, keepdim=True)},
     ),
     SumOfTheSquares=(
-        "The squares are added up, not averaged: every token gets length 1. Take their mean, so that it is the "
-        "numbers that are about 1.",
+        "The squares are added up, not averaged: every token gets length 1. Take their mean, so that it is "
+        "the numbers that are about 1.",
         {"size": lambda self, x: x.square().sum(-1, keepdim=True)},
     ),
     NoRoot=(
@@ -268,8 +264,8 @@ add_mistakes(
         {"size": lambda self, x: x.mean(-1, keepdim=True).square()},
     ),
     DivisorDetached=(
-        "The numbers are right, the gradient is not: the root mean square left the graph, through `.detach()`, `.data` "
-        "or no_grad. It depends on x as well: leave it in.",
+        "The numbers are right, the gradient is not: the root mean square left the graph, through "
+        "`.detach()`, `.data` or no_grad. It depends on x as well: leave it in.",
         {"divisor": lambda self, x: Norm.divisor(self, x).detach()},
     ),
     InHalfPrecision=(
@@ -277,8 +273,8 @@ add_mistakes(
         {"forward": lambda self, x: self.weighted((x.bfloat16() / self.divisor(x).bfloat16()).to(x))},
     ),
     WritesIntoX=(
-        "The result is right, but x itself was written into, perhaps through `/=` or `.data`. The residual still "
-        "needs it: make a new tensor.",
+        "The result is right, but x itself was written into, perhaps through `/=` or `.data`. The residual "
+        "still needs it: make a new tensor.",
         {"forward": lambda self, x: (lambda y: (x.data.copy_(y), y)[1])(Norm.forward(self, x))},
     ),
 )
@@ -289,6 +285,12 @@ add_causes(
     Norm,
     {
         "`eps` were squared": {"divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps**2)},
+        "`eps` were added to the sum of the squares, and divided by E with it": {
+            "divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps / x.shape[-1])
+        },
+        "the divisor were the standard deviation of a sample, and `eps`": {
+            "divisor": lambda self, x: x.std(-1, keepdim=True, correction=x.shape[-1] > 1) + self.eps
+        },
         "the root of `eps` were added under the root": {
             "divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps**0.5)
         },
@@ -304,6 +306,8 @@ add_causes(
             "weighted": lambda self, normalised: normalised * self.weight[0]
         },
         "the norm were taken twice": {"forward": lambda self, x: Norm.forward(self, Norm.forward(self, x))},
-        "the softmax were multiplied by the weight": {"forward": lambda self, x: self.weighted(x.softmax(-1))},
+        "the softmax were multiplied by the weight": {
+            "forward": lambda self, x: self.weighted(x.softmax(-1))
+        },
     },
 )

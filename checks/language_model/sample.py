@@ -1,4 +1,4 @@
-"""The exercise `sample`: random, so a verifier counts tokens where chance decides; elsewhere values are compared."""
+"""The exercise `sample`: where chance decides, a verifier counts tokens; elsewhere values are compared."""
 
 import torch
 
@@ -26,7 +26,7 @@ def seeded(seed):
 
 
 def counting(answer):
-    """How often each token is drawn for each row of logits; or the form of the result, where it has no tokens."""
+    """How often each token is drawn for each row of logits; or the form of what is returned instead."""
 
     def counted(rows, times, seed, given):
         generators = {} if seed is None else {"generator": torch.Generator().manual_seed(seed)}
@@ -55,7 +55,7 @@ def right_shares(logits, temperature=1.0, top_p=1.0):
 
 
 def _far(counts, shares, error, spread=None):
-    """Whether counts are farther from shares than chance brings them; error: as a factor of one draw's own."""
+    """Whether counts are farther from shares than chance brings them; error: in units of one draw's."""
     spread = shares if spread is None else spread
     allowed = STANDARD_ERRORS * error * (spread * (1 - spread)).sqrt() + 1e-9
     return bool(((counts / counts.sum(-1, keepdim=True) - shares).abs() > allowed).any())
@@ -158,7 +158,7 @@ def one_left(draw):
     (size,) = draw.sizes(1)
     for dtype in FLOATS:
         yield case(logits(*draw.sizes(2), dtype=dtype), 1.0, 0.05)
-        yield case(logits(*draw.sizes(2), dtype=dtype) + 3000, temperature=0.01)
+        yield case(logits(*draw.sizes(2), dtype=dtype) + 300, temperature=0.01)
     yield case(logits(*draw.sizes(2)) * 200, top_p=0.9, generator=made_by(seeded, seed=7))
     for shape in ((1, size), (size, size), (size, 1)):
         yield case(logits(*shape), 0.7, 0.1, made_by(seeded, seed=size))
@@ -210,7 +210,9 @@ def seeding(answer):
             "a generator with another seed gives": alike(one, other),
             "the same generator, used again, gives": alike(first, second),
             "after all this the global seed is": "as it was" if untouched else "another",
-            "after each of two equal calls it is": "the same" if torch.equal(after_one, after_two) else "another",
+            "after each of two equal calls it is": "the same"
+            if torch.equal(after_one, after_two)
+            else "another",
             "equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
             "two calls without a generator give": alike(tokens(), tokens()),
         }
@@ -260,13 +262,15 @@ def choose(
 
 
 @sample.accepted_alternative(
-    "A number between 0 and 1 for each text, and the running sum of the shares: the token is the first whose sum is above it. This is what "
-    "drawing means."
+    "A number between 0 and 1 for each text, and the running sum of the shares: the token is the first "
+    "whose sum is above it. This is what drawing means."
 )
 def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
         return logits.max(dim=-1).indices
-    probabilities, order = torch.sort((logits / temperature).softmax(-1), dim=-1, descending=True, stable=True)
+    probabilities, order = torch.sort(
+        (logits / temperature).softmax(-1), dim=-1, descending=True, stable=True
+    )
     sums = probabilities.cumsum(-1)
     kept = (sums < top_p).sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
     total = sums.gather(-1, kept)
@@ -275,7 +279,8 @@ def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
 
 
 @sample.accepted_alternative(
-    "A race: each token gets an exponential time, divided by its share, and the earliest wins. No sum of 1 is needed, and no loop."
+    "A race: each token gets an exponential time, divided by its share, and the earliest wins. No sum of 1 "
+    "is needed, and no loop."
 )
 def by_a_race(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
@@ -325,16 +330,18 @@ add_mistakes(
     sample,
     choose,
     no_zero=(
-        "`temperature=0` is not treated apart: the division gives infinity or NaN. Return the index of the largest logit before you divide.",
+        "`temperature=0` is not treated apart: the division gives infinity or NaN. Return the index of the "
+        "largest logit before you divide.",
         {"largest": lambda logits: _drawn(torch.softmax(logits / 0, -1), None)},
     ),
     zero_draws_among_equals=(
-        "At `temperature=0` a token is drawn among equals, as a very small temperature does. Take the first of the largest: nothing is left to "
-        "chance.",
+        "At `temperature=0` a token is drawn among equals, as a very small temperature does. Take the first "
+        "of the largest: nothing is left to chance.",
         {"largest": lambda logits: _drawn(torch.softmax(logits / 1e-6, -1), None)},
     ),
     zero_takes_the_last=(
-        "At `temperature=0` the last of equal maxima is taken, as sorting does. Take the first: `argmax` returns it.",
+        "At `temperature=0` the last of equal maxima is taken, as sorting does. Take the first: `argmax` "
+        "returns it.",
         {"largest": lambda logits: logits.shape[-1] - 1 - logits.flip(-1).argmax(-1)},
     ),
     zero_keeps_an_axis=(
@@ -346,14 +353,16 @@ add_mistakes(
         {"largest": lambda logits: _drawn(torch.softmax(logits, -1), None)},
     ),
     one_column=(
-        "The result is (B, 1), as `multinomial` returns it. It is one token for each text, (B,): drop the last axis.",
+        "The result is (B, 1), as `multinomial` returns it. It is one token for each text, (B,): drop the "
+        "last axis.",
         {
             "largest": lambda logits: logits.argmax(-1, keepdim=True),
             "draw": lambda shares, generator: _drawn(shares, generator)[:, None],
         },
     ),
     drawn_keeps_an_axis=(
-        "A drawn result is (B, 1), as `multinomial` returns it, and at temperature 0 it is (B,). Drop the last axis.",
+        "A drawn result is (B, 1), as `multinomial` returns it, and at temperature 0 it is (B,). Drop the "
+        "last axis.",
         {"draw": lambda shares, generator: _drawn(shares, generator)[:, None]},
     ),
     a_list=(
@@ -364,7 +373,8 @@ add_mistakes(
         },
     ),
     first_text_only=(
-        "Only the first text's token is returned, as a number. There is one for each text: return a tensor (B,).",
+        "Only the first text's token is returned, as a number. There is one for each text: return a tensor "
+        "(B,).",
         {
             "largest": lambda logits: int(logits[0].argmax()),
             "draw": lambda shares, generator: int(_drawn(shares[:1], generator)),
@@ -390,13 +400,14 @@ add_mistakes(
         {"draw": lambda shares, generator: shares.argmax(-1)},
     ),
     one_number_for_all_texts=(
-        "All texts share one random number, so equal texts always get the same token. Draw one for each text.",
+        "All texts share one random number, so equal texts always get the same token. Draw one for each "
+        "text.",
         {
             "draw": lambda shares, generator: (
-                (shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator)
+                ((shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator))
+                .sum(-1)
+                .clamp(max=shares.shape[-1] - 1)
             )
-            .sum(-1)
-            .clamp(max=shares.shape[-1] - 1)
         },
     ),
     drawn_evenly=(
@@ -404,48 +415,64 @@ add_mistakes(
         {"draw": lambda shares, generator: _drawn((shares > 0).to(shares), generator)},
     ),
     temperature_ignored=(
-        "The temperature changes nothing. Divide the logits by it, before the softmax; dividing shares has no effect, as a draw looks at "
-        "proportions only.",
+        "The temperature changes nothing. Divide the logits by it, before the softmax; dividing shares has "
+        "no effect, as a draw looks at proportions only.",
         {"soften": lambda logits, temperature: torch.softmax(logits, -1)},
     ),
     temperature_multiplied=(
-        "The temperature works the other way round: above 1 the shares become sharper. Divide the logits by it.",
+        "The temperature works the other way round: above 1 the shares become sharper. Divide the logits by "
+        "it.",
         {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
     ),
     softmax_twice=(
-        "The softmax is applied twice, so the shares are far too even. Once is enough: draw from the shares themselves.",
+        "The softmax is applied twice, so the shares are far too even. Once is enough: draw from the shares "
+        "themselves.",
         {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits / temperature, -1), -1)},
     ),
     temperature_on_the_shares=(
-        "The temperature divides the shares, and a second softmax follows. Divide the logits, and take one softmax.",
+        "The temperature divides the shares, and a second softmax follows. Divide the logits, and take one "
+        "softmax.",
         {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits, -1) / temperature, -1)},
+    ),
+    shares_divided=(
+        "The temperature divides the shares, which changes no proportions, and moves the cut. Divide the "
+        "logits, before the softmax.",
+        {"soften": lambda logits, temperature: torch.softmax(logits, -1) / temperature},
+    ),
+    temperature_twice=(
+        "The logits are divided by the temperature twice, so it works twice as much. Divide once.",
+        {"soften": lambda logits, temperature: torch.softmax(logits / temperature**2, -1)},
     ),
     sigmoid_for_softmax=(
         "The shares are sigmoids of the logits. They are a softmax: positive, with a sum of 1.",
         {"soften": lambda logits, temperature: torch.sigmoid(logits / temperature)},
     ),
     over_the_texts=(
-        "The softmax runs over the texts, so a text's shares depend on the others. It runs over the vocabulary, the last axis.",
+        "The softmax runs over the texts, so a text's shares depend on the others. It runs over the "
+        "vocabulary, the last axis.",
         {"soften": lambda logits, temperature: torch.softmax(logits / temperature, 0)},
     ),
     exponentials_too_large=(
-        "Large logits give NaN: their exponentials are infinite. Use a softmax that subtracts each row's largest logit first.",
+        "Large logits give NaN: their exponentials are infinite. Use a softmax that subtracts each row's "
+        "largest logit first.",
         {
-            "soften": lambda logits, temperature: (logits / temperature).exp()
-            / (logits / temperature).exp().sum(-1, keepdim=True)
+            "soften": lambda logits, temperature: (
+                (logits / temperature).exp() / (logits / temperature).exp().sum(-1, keepdim=True)
+            )
         },
     ),
     in_half_precision=(
-        "The shares are rough: the logits were rounded to half precision, in which large ones become equal. Keep their dtype.",
-        {"soften": lambda logits, temperature: torch.softmax(logits.bfloat16().to(logits) / temperature, -1)},
+        "The shares are rough: the logits were rounded to half precision, in which large ones become equal. "
+        "Keep their dtype.",
+        {"soften": lambda logits, temperature: torch.softmax(logits.half().to(logits) / temperature, -1)},
     ),
     top_p_ignored=(
         "`top_p` changes nothing: all tokens can be drawn. Give those beyond the cut a share of 0.",
         {"cut": lambda shares, top_p: shares},
     ),
     crossing_token_left_out=(
-        "The token whose share reaches `top_p` is left out. It belongs to those that are kept: leave out a token only if the sum before it "
-        "reaches `top_p`.",
+        "The token whose share reaches `top_p` is left out. It belongs to those that are kept: leave out a "
+        "token only if the sum before it reaches `top_p`.",
         {"cut": lambda shares, top_p: _kept_by_sum(shares, top_p, lambda ordered, sums, p: sums < p)},
     ),
     one_token_too_many=(
@@ -457,24 +484,28 @@ add_mistakes(
         },
     ),
     least_likely_kept=(
-        "The sum begins with the least likely token, so the most likely may be left out. Sort in descending order.",
+        "The sum begins with the least likely token, so the most likely may be left out. Sort in descending "
+        "order.",
         {"cut": lambda shares, top_p: _back(*(part.flip(-1) for part in _ascending(shares, top_p)))},
     ),
     not_sorted=(
-        "The sum runs in the order of the vocabulary, so what is kept depends on a token's index. Sort by share first.",
+        "The sum runs in the order of the vocabulary, so what is kept depends on a token's index. Sort by "
+        "share first.",
         {"cut": lambda shares, top_p: shares.masked_fill(shares.cumsum(-1) - shares >= top_p, 0.0)},
     ),
     last_of_equals=(
-        "Among equal shares the higher index is kept first, as a reversed ascending sort does. The lower index comes first: sort in descending "
-        "order, and stably.",
+        "Among equal shares the higher index is kept first, as a reversed ascending sort does. The lower "
+        "index comes first: sort in descending order, and stably.",
         {"cut": lambda shares, top_p: _cut(shares.flip(-1), top_p).flip(-1)},
     ),
     all_equals_kept=(
-        "All tokens with the share of the last one are kept, as a comparison with a threshold does. The lower index comes first, and no more "
-        "than needed are kept.",
+        "All tokens with the share of the last one are kept, as a comparison with a threshold does. The "
+        "lower index comes first, and no more than needed are kept.",
         {
             "cut": lambda shares, top_p: shares.masked_fill(
-                shares < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True), 0.0
+                shares
+                < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True),
+                0.0,
             )
         },
     ),
@@ -487,7 +518,8 @@ add_mistakes(
         },
     ),
     own_share_compared=(
-        "Each token's own share is compared with a limit. It is the running sum of the sorted shares that has to reach `top_p`.",
+        "Each token's own share is compared with a limit. It is the running sum of the sorted shares that "
+        "has to reach `top_p`.",
         {
             "cut": lambda shares, top_p: shares.masked_fill(
                 (shares < 1 - top_p) & (shares < shares.amax(-1, True)), 0.0
@@ -495,13 +527,13 @@ add_mistakes(
         },
     ),
     zeros_among_the_logits=(
-        "What is left out gets a logit of 0, or a share of 0 before a second softmax, and is still drawn. Its share has to be 0: fill shares with "
-        "0, or logits with -inf.",
+        "What is left out gets a logit of 0, or a share of 0 before a second softmax, and is still drawn. "
+        "Its share has to be 0: fill shares with 0, or logits with -inf.",
         {"cut": lambda shares, top_p: torch.softmax(_cut(shares, top_p), -1) if top_p < 1 else shares},
     ),
     rest_to_the_last=(
-        "The shares that are kept do not sum to 1, and all of the rest goes to the last token, or to the last one kept. Divide by their sum first; "
-        "`multinomial` does it by itself.",
+        "The shares that are kept do not sum to 1, and all of the rest goes to the last token, or to the "
+        "last one kept. Divide by their sum first; `multinomial` does it by itself.",
         {
             "cut": lambda shares, top_p: _cut(shares, top_p),
             "draw": lambda shares, generator: _with_leftovers(
@@ -510,35 +542,41 @@ add_mistakes(
         },
     ),
     rest_to_the_largest=(
-        "The shares that are kept do not sum to 1, and all of the rest goes to the most likely token. Divide by their sum first; `multinomial` "
-        "does it by itself.",
+        "The shares that are kept do not sum to 1, and all of the rest goes to the most likely token. "
+        "Divide by their sum first; `multinomial` does it by itself.",
         {"draw": lambda shares, generator: _with_leftovers(shares, generator, lambda each: each.argmax(-1))},
     ),
     places_for_tokens=(
-        "The places in the sorted row are returned, and not the tokens that stand there. The sort returned their indices as well: read the drawn "
-        "one from these.",
+        "The places in the sorted row are returned, and not the tokens that stand there. The sort returned "
+        "their indices as well: read the drawn one from these.",
         {"cut": lambda shares, top_p: _ordered(shares, top_p)[0]},
     ),
     mapped_the_wrong_way=(
-        "The sorted shares are put back by the wrong permutation: gathered with the indices of the sort, which is the inverse. Gather the token, "
-        "or scatter the shares.",
-        {"cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(*_ordered(shares, top_p))},
+        "The sorted shares are put back by the wrong permutation: gathered with the indices of the sort, "
+        "which is the inverse. Gather the token, or scatter the shares.",
+        {
+            "cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(
+                *_ordered(shares, top_p)
+            )
+        },
     ),
     generator_ignored=(
         "`generator` is not used: tokens come from torch's global seed. Pass it to what draws.",
         {"draw": lambda shares, generator: _drawn(shares, None)},
     ),
     always_one_seed=(
-        "Tokens are the same in every call: a generator of your own is made each time. Draw with the one that is passed in, or with none.",
+        "Tokens are the same in every call: a generator of your own is made each time. Draw with the one "
+        "that is passed in, or with none.",
         {"draw": lambda shares, generator: _drawn(shares, torch.Generator().manual_seed(0))},
     ),
     one_seed_without_a_generator=(
-        "Without a generator, tokens are the same in every call: a new one is made each time. Leave it None: then torch draws from its global "
-        "seed.",
+        "Without a generator, tokens are the same in every call: a new one is made each time. Leave it "
+        "None: then torch draws from its global seed.",
         {"draw": lambda shares, generator: _drawn(shares, generator or torch.Generator())},
     ),
     starts_again=(
-        "The generator is set back to its seed in every call, so the same one gives the same tokens again and again. Draw with it as it is.",
+        "The generator is set back to its seed in every call, so the same one gives the same tokens again "
+        "and again. Draw with it as it is.",
         {
             "draw": lambda shares, generator: _drawn(
                 shares, generator and generator.manual_seed(generator.initial_seed())
@@ -546,7 +584,8 @@ add_mistakes(
         },
     ),
     sets_the_global_seed=(
-        "The global seed is set from the generator, so all that is drawn elsewhere changes. Pass the generator to what draws.",
+        "The global seed is set from the generator, so all that is drawn elsewhere changes. Pass the "
+        "generator to what draws.",
         {
             "draw": lambda shares, generator: (
                 generator and torch.manual_seed(int(torch.randint(2**31, (), generator=generator))),
@@ -554,13 +593,24 @@ add_mistakes(
             )[1]
         },
     ),
+    sets_the_generators_seed=(
+        "torch's global seed is set to the generator's in every call, so the same tokens come again and "
+        "again, and all that is drawn elsewhere changes. Pass the generator to what draws.",
+        {
+            "draw": lambda shares, generator: (
+                generator and torch.manual_seed(generator.initial_seed()),
+                _drawn(shares, None),
+            )[1]
+        },
+    ),
     draws_from_both=(
-        "The generator decides, and something is drawn from torch's global seed as well. Leave that alone when a generator is given.",
+        "The generator decides, and something is drawn from torch's global seed as well. Leave that alone "
+        "when a generator is given.",
         {"draw": lambda shares, generator: (torch.rand(1), _drawn(shares, generator))[1]},
     ),
     sets_a_fixed_global_seed=(
-        "torch's global seed is set to a fixed number in every call, so tokens repeat, and all that is drawn elsewhere does. Draw with the "
-        "generator, or with none.",
+        "torch's global seed is set to a fixed number in every call, so tokens repeat, and all that is "
+        "drawn elsewhere does. Draw with the generator, or with none.",
         {"draw": lambda shares, generator: (torch.manual_seed(0), _drawn(shares, None))[1]},
     ),
 )
@@ -574,8 +624,8 @@ def _ascending(shares, top_p):
 
 
 @sample.mistake(
-    "`top_p` is applied before the temperature: the tokens are chosen by the shares at temperature 1. Divide the logits first, then cut by the "
-    "shares that come of it."
+    "`top_p` is applied before the temperature: the tokens are chosen by the shares at temperature 1. "
+    "Divide the logits first, then cut by the shares that come of it."
 )
 def top_p_before_temperature(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
@@ -585,7 +635,8 @@ def top_p_before_temperature(logits, temperature=1.0, top_p=1.0, generator=None)
 
 
 @sample.mistake(
-    "The tokens are right, but `logits` was written into, perhaps by `/=`. The caller may still need them: make a new tensor."
+    "The tokens are right, but `logits` was written into, perhaps by `/=`. The caller may still need them: "
+    "make a new tensor."
 )
 def writes_into_the_logits(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
