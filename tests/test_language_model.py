@@ -55,6 +55,7 @@ def smollm():
 
 
 @pytest.mark.integration
+@pytest.mark.timeout(1200)
 @pytest.mark.filterwarnings("default")  # transformers' own
 def test_logits_and_greedy_continuations_are_those_of_transformers(smollm):
     own, llama = on_own_layers(smollm), in_transformers(smollm)

@@ -55,6 +55,12 @@ def _one_line(text):
     return " ".join(text.split()) or "(nothing: it ends at once)"
 
 
+def as_text(table):
+    """Show a table of texts: aligned at the left, its lines broken, without its index."""
+    left = [{"selector": "th, td", "props": "text-align: left; white-space: normal"}]
+    return table.style.hide().format(precision=1).set_uuid("text").set_table_styles(left)  # no id by chance
+
+
 def bytes_of(cache):
     """The bytes of all keys and values in a model's cache."""
     return sum(tensor.nbytes for pair in cache for tensor in pair)
