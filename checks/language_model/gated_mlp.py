@@ -43,10 +43,9 @@ def batches(draw):
 
 @gated_mlp.group("fewer and more axes, equal sizes, widths of 1, large numbers", points=1)
 def axes(draw):
-    *sizes, hidden_dim = draw.sizes(5)
+    size, *sizes, hidden_dim = draw.sizes(6)
     for shape in (sizes[:1], sizes[:2], sizes, (1, 1, sizes[0])):
         yield _case(draw, *shape, hidden_dim=hidden_dim)
-    (size,) = draw.sizes(1)
     yield _case(draw, size, size, size, hidden_dim=size)
     yield _case(draw, size, size, hidden_dim=1)
     yield _case(draw, size, 1, hidden_dim=size)

@@ -46,7 +46,7 @@ def _layer(draw, layer, sizes, hidden_dim, dtype):
 def _tensors(draw, layers, sizes=MANY, dtype=torch.float32, hidden_dim=None, others=True):
     """A file with these layers in any order, and entries that belong to none."""
     tensors = {}
-    hidden_dim = hidden_dim or draw.sizes(1)[0]
+    hidden_dim = hidden_dim or draw.shuffled((13, 15))[0]
     for layer in layers:
         tensors |= _layer(draw, layer, sizes, hidden_dim, dtype)
     if others:
