@@ -547,7 +547,7 @@ add_mistakes(
         {"draw": lambda shares, generator: _with_leftovers(shares, generator, lambda each: each.argmax(-1))},
     ),
     places_for_tokens=(
-        "The places in the sorted row are returned, and not the tokens that stand there. The sort returned "
+        "The places in the sorted row are returned, and not the tokens there. The sort returned "
         "their indices as well: read the drawn one from these.",
         {"cut": lambda shares, top_p: _ordered(shares, top_p)[0]},
     ),
