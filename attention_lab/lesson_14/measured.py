@@ -55,7 +55,7 @@ def sampling():
 
 
 def cost():
-    """Measure the next token's cache, and its processor time with one thread: other programs change it little."""
+    """Measure the next token's cache, and its processor time on one thread, whatever else is running."""
     model = _published()
     torch.set_num_threads(1)
     rows = milliseconds_a_token(model, (64, 256, 1024), runs=5, clock=time.process_time)
