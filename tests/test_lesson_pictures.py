@@ -9,7 +9,7 @@ from lesson_cells import code_of, every_notebook
 from nbjudge.course import read_notebook
 
 pytestmark = pytest.mark.lesson
-WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders.weights"}
+WIDGET_MODULES = {"ipywidgets", "attention_lab.lesson_14.chat", "attention_lab.sliders.weights"}
 WIDGET_MODULES |= {f"attention_lab.start.{name}" for name in ("progress_page", "set_up")}
 
 

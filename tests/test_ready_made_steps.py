@@ -18,6 +18,7 @@ from attention_lab.authoring import (
     AUTOMATIC_DIFFERENTIATION,
     BUILDING_LAYERS,
     FUSED_ATTENTION,
+    RMS_NORM,
     SOFTMAX,
     Case,
     Exercise,
@@ -36,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning"),
 ]
 COURSE = open_course(Path(__file__).parents[1])
-STEPS = (SOFTMAX, FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS)
+STEPS = (SOFTMAX, FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, RMS_NORM)
 WATCH = merge_watched_calls(step.watched_calls() for step in STEPS)
 ATTENTION, LAYER = "F.scaled_dot_product_attention", "nn.MultiheadAttention"
 BACKWARD = "a backward pass"
@@ -191,7 +192,16 @@ LAYERS = {
     "a layer": ("torch.nn.modules.module.Module.__init__", lambda x: nn.Linear(3, 4).weight),
     "a module of one's own": ("torch.nn.modules.module.Module.__init__", lambda x: Inside()(x)),
 }
-SEEN = tuple(zip(STEPS, (SOFTMAXES, FUSED, DIFFERENTIATED, LAYERS), strict=True))
+NORMS = {
+    "nn.RMSNorm": ("nn.RMSNorm", nn.RMSNorm(4)),
+    "F.rms_norm": ("F.rms_norm", lambda x: F.rms_norm(x, (4,))),
+    "torch.rms_norm": ("torch.rms_norm", lambda x: torch.rms_norm(x, (4,))),
+    "torch.rms_norm without gradients": (
+        "torch.rms_norm",
+        torch.no_grad()(lambda x: torch.rms_norm(x, (4,))),
+    ),
+}
+SEEN = tuple(zip(STEPS, (SOFTMAXES, FUSED, DIFFERENTIATED, LAYERS, NORMS), strict=True))
 OWN = {
     "a softmax by hand": by_hand,
     "a helper called softmax": lambda x, softmax=by_hand: softmax(x),
@@ -202,6 +212,9 @@ OWN = {
     "by bmm": lambda x: torch.bmm(by_hand(torch.bmm(x[None], x[None].mT)), x[None])[0],
     "a layer": MADE_BEFORE,
     "a normalisation": lambda x: F.normalize(x.exp(), p=1, dim=-1),
+    "an RMSNorm by hand": lambda x: (
+        x * x.pow(2).mean(-1, keepdim=True).add_(1e-5).rsqrt() + F.layer_norm(x, (4,))
+    ),
     "a mask": lambda x: by_hand(x.masked_fill(torch.ones(3, 4).triu(1).bool(), -math.inf)).nan_to_num(),
     "other non-linear functions": lambda x: torch.sigmoid(x) + x.tanh() + F.relu(x) + F.gelu(x),
     "a Jacobian by formula": lambda x: torch.diag_embed(x) - x[..., None] * x[..., None, :],

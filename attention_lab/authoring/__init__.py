@@ -4,7 +4,13 @@ from attention_lab.authoring.draw import Draw, LayerDraw, SmallDraw, SmallLayerD
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.mistakes import add_mistakes
 from attention_lab.authoring.obfuscation import Obfuscation
-from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
+from attention_lab.authoring.steps import (
+    AUTOMATIC_DIFFERENTIATION,
+    BUILDING_LAYERS,
+    FUSED_ATTENTION,
+    RMS_NORM,
+    SOFTMAX,
+)
 from attention_lab.authoring.vocabulary import (
     FLOATS,
     LARGEST_SCORE,
@@ -36,6 +42,7 @@ __all__ = [
     "AUTOMATIC_DIFFERENTIATION",
     "BUILDING_LAYERS",
     "FUSED_ATTENTION",
+    "RMS_NORM",
     "SOFTMAX",
     "SUMS_OF_PRODUCTS",
     "Case",

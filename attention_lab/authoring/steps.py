@@ -53,6 +53,19 @@ SOFTMAX = Step(
         "torch.distributions.transforms.SoftmaxTransform.*": "torch.distributions.SoftmaxTransform",
     },
 )
+RMS_NORM = Step(
+    "torch's ready-made RMSNorm",
+    functions={
+        "torch.nn.modules.normalization": ("RMSNorm.__init__", "RMSNorm.forward"),
+        "torch.nn.functional": ("rms_norm",),
+    },
+    operators=("aten::rms_norm*",),  # composed of others: its whole name has to be given
+    written_as={
+        "torch.nn.modules.normalization.*": "nn.RMSNorm",
+        "torch.nn.functional.rms_norm": "F.rms_norm",
+        "aten::*": "torch.rms_norm",
+    },
+)
 BUILDING_LAYERS = Step(
     "a layer's own constructor",
     functions={"torch.nn.modules.module": ("Module.__init__",)},

@@ -259,6 +259,7 @@ def kernels_of_operators(patterns: Sequence[str]) -> list[tuple[str, str]]:
     """Operator and dispatch key of each kernel for the CPU whose operator has a name of these patterns.
 
     An operator that torch composes of others is left out: the others run, and autograd goes through them.
+    If a pattern is its whole name and an asterisk, it is watched where autograd begins.
     """
     matches = re.compile("|".join(map(fnmatch.translate, patterns))).match
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -268,6 +269,8 @@ def kernels_of_operators(patterns: Sequence[str]) -> list[tuple[str, str]]:
             keys = [key for key in DISPATCH_KEYS if has_kernel(operator, key)]
             if "CPU" not in keys and has_kernel(operator, "CompositeExplicitAutograd"):
                 keys.insert(0, "CPU")
+            if not keys and operator + "*" in patterns and has_kernel(operator, "CompositeImplicitAutograd"):
+                keys = ["AutogradCPU"]
             kernels += [(operator, key) for key in keys]
     return kernels
 

@@ -1,0 +1,1 @@
+"""Given code and visible tests of lesson 14."""

@@ -1,0 +1,178 @@
+"""The lesson's sizes, and correct layers in steps: a mistake changes one of them."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from attention_lab.authoring import LayerDraw
+from attention_lab.authoring.layers import MultiHeadLayer
+
+
+class ModelDraw(LayerDraw):
+    """Sizes without 9, the number of query heads on this lesson's page."""
+
+    fresh_sizes = (7, 11, 13, 14, 15, 17, 18)
+    head_counts = (7, 11)
+    head_sizes = (7, 11, 13, 14, 15, 17)
+
+
+class Norm(nn.Module):
+    """A correct `RMSNorm`."""
+
+    def __init__(self, embed_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(embed_dim))
+
+    def size(self, x):
+        """The mean of what the root is taken of: (..., 1)."""
+        return x.square().mean(-1, keepdim=True)
+
+    def divisor(self, x):
+        return torch.sqrt(self.size(x) + self.eps)
+
+    def weighted(self, normalised):
+        return normalised * self.weight
+
+    def forward(self, x):
+        return self.weighted(x / self.divisor(x))
+
+
+class MLP(nn.Module):
+    """A correct `GatedMLP`."""
+
+    def __init__(self, embed_dim, hidden_dim, bias=False):
+        super().__init__()
+        self.gate = nn.Linear(embed_dim, hidden_dim, bias)
+        self.up = nn.Linear(embed_dim, hidden_dim, bias)
+        self.down = nn.Linear(hidden_dim, embed_dim, bias)
+
+    def activation(self, x):
+        return F.silu(x)
+
+    def hidden(self, gate, up):
+        return self.activation(gate) * up
+
+    def forward(self, x):
+        return self.down(self.hidden(self.gate(x), self.up(x)))
+
+
+class Attention(MultiHeadLayer):
+    """A correct `GroupedRotaryAttention`."""
+
+    def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
+        self.refuse_groups(num_heads, num_kv_heads)
+        super().__init__(
+            embed_dim, num_heads, self.with_bias, self.kv_width(embed_dim, num_heads, num_kv_heads)
+        )
+        self.refuse_odd(embed_dim, num_heads)
+        self.num_kv_heads, self.base = num_kv_heads, base
+
+    with_bias = False
+
+    def kv_width(self, embed_dim, num_heads, num_kv_heads):
+        return embed_dim // num_heads * num_kv_heads
+
+    def refuse_groups(self, num_heads, num_kv_heads):
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
+
+    def refuse_odd(self, embed_dim, num_heads):
+        if embed_dim // num_heads % 2:
+            raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
+
+    def split(self, x, heads):
+        """(B, T, heads · D) -> (B, heads, T, D)"""
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    def positions(self, first, length):
+        return torch.arange(first, first + length, dtype=torch.float64)
+
+    def exponents(self, head_size):
+        """2i/D, for each pair i of D/2."""
+        return torch.arange(0, head_size, 2, dtype=torch.float64) / head_size
+
+    def angles(self, x, first):
+        """(T, D/2) for x (..., T, D), whose first position this is."""
+        return torch.outer(self.positions(first, x.shape[-2]), self.base ** -self.exponents(x.shape[-1])).to(
+            x
+        )
+
+    def pairs(self, x):
+        """The first and the second numbers."""
+        return x[..., 0::2], x[..., 1::2]
+
+    def join(self, turned):
+        return torch.stack(turned, -1).flatten(-2)
+
+    def turn(self, x, first=0):
+        angles, (a, b) = self.angles(x, first), self.pairs(x)
+        return self.join((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()))
+
+    def turned(self, query, key, value, past):
+        return self.turn(query, past), self.turn(key, past), value
+
+    def project(self, x, past):
+        """Query (B, H, T, D), key and value (B, H_kv, T, D), the first two turned."""
+        query = self.split(self.query(x), self.num_heads)
+        key, value = (self.split(part(x), self.num_kv_heads) for part in (self.key, self.value))
+        return self.turned(query, key, value, past)
+
+    def extend(self, cache, key, value):
+        if cache is None:
+            return key, value
+        return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
+
+    def share(self, x):
+        """(B, H_kv, T, D) -> (B, H, T, D)"""
+        return x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
+
+    def share_values(self, x):
+        return self.share(x)
+
+    def mask(self, new, total):
+        """True = may attend: (T_new, T)"""
+        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
+
+    def weights(self, scores):
+        return self.softmax(self.fill(scores, ~self.mask(*scores.shape[-2:])))
+
+    def attend(self, query, key, value):
+        return self.weights(query @ key.mT / self.scale(query.shape[-1])) @ value
+
+    def returned_cache(self, old, new, total):
+        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
+        return total
+
+    def forward(self, x, cache=None):
+        query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])
+        key, value = self.extend(cache, *new)
+        output = self.finish(self.merge(self.attend(query, self.share(key), self.share_values(value))))
+        return output, self.returned_cache(cache, tuple(new), (key, value))
+
+
+class Block(nn.Module):
+    """A correct `DecoderBlock`."""
+
+    def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
+        super().__init__()
+        self.norm1 = Norm(embed_dim, eps)
+        self.attention = Attention(embed_dim, num_heads, num_kv_heads, base)
+        self.norm2 = Norm(embed_dim, eps)
+        self.mlp = MLP(embed_dim, hidden_dim)
+
+    def first(self, x, cache):
+        """x and the cache behind the attention."""
+        attended, cache = self.attention(self.norm1(x), cache)
+        return x + attended, cache
+
+    def second(self, x, before):
+        """x behind the MLP; `before` is the block's own input."""
+        return x + self.mlp(self.norm2(x))
+
+    def returned_cache(self, old, total):
+        return total
+
+    def forward(self, x, cache=None):
+        middle, total = self.first(x, cache)
+        return self.second(middle, x), self.returned_cache(cache, total)

@@ -1,0 +1,645 @@
+"""The exercise `sample`: where chance decides, a verifier counts tokens; elsewhere values are compared."""
+
+import torch
+
+from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case, made_by
+
+from .layers import ModelDraw
+
+
+class PlainDraw(ModelDraw):
+    """Logits of any size: they are few."""
+
+    step = None
+
+
+sample = Exercise("sample", results=("tokens",), axes=(("texts",),), draw=PlainDraw)
+
+DRAWS = 10_000  # per case, over all its rows
+OF_MISTAKES = 10_000  # of each row, where mistakes are looked for
+STANDARD_ERRORS = 5
+MOST_KNOWN = 1000
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def counting(answer):
+    """How often each token is drawn for each row of logits; or the form of what is returned instead."""
+
+    def counted(rows, times, seed, given):
+        generators = {} if seed is None else {"generator": torch.Generator().manual_seed(seed)}
+        tokens = answer(rows.repeat(times, 1), **given, **generators)
+        count, size = rows.shape
+        if not isinstance(tokens, torch.Tensor):
+            return {"form": f"a {type(tokens).__name__}"}
+        if tokens.dtype != torch.int64 or tokens.shape != (count * times,):
+            axes = ["B" if length == count * times else str(length) for length in tokens.shape]
+            return {"form": f"a tensor ({', '.join(axes)}) of {tokens.dtype}"}
+        if int(tokens.min()) < 0 or int(tokens.max()) >= size:
+            return {"form": "a tensor with numbers that are no tokens"}
+        return {"counts": torch.stack([tokens[row::count].bincount(minlength=size) for row in range(count)])}
+
+    return counted
+
+
+def right_shares(logits, temperature=1.0, top_p=1.0):
+    """The shares with which tokens are to be drawn, in float64."""
+    if temperature == 0:
+        return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).double()
+    shares = torch.softmax(logits.double() / temperature, -1)
+    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
+    ordered = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0)
+    return torch.zeros_like(shares).scatter(-1, tokens, ordered / ordered.sum(-1, keepdim=True))
+
+
+def _far(counts, shares, error, spread=None):
+    """Whether counts are farther from shares than chance brings them; error: in units of one draw's."""
+    spread = shares if spread is None else spread
+    allowed = STANDARD_ERRORS * error * (spread * (1 - spread)).sqrt() + 1e-9
+    return bool(((counts / counts.sum(-1, keepdim=True) - shares).abs() > allowed).any())
+
+
+KNOWN = {}  # what mistakes give, of the last few hundred cases
+
+
+def _of_mistake(mistake, rows, times, seed, given):
+    """What a mistake gives in one case; None where it stops."""
+    key = mistake.name, rows.numpy().tobytes(), times, seed, *given.items()
+    if key not in KNOWN:
+        if len(KNOWN) > MOST_KNOWN:
+            KNOWN.clear()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            try:
+                KNOWN[key] = counting(mistake.answer)(rows, min(times, OF_MISTAKES), seed, given)
+            except Exception:
+                KNOWN[key] = None
+    return KNOWN[key]
+
+
+def _fits(value, other):
+    """Whether two reports can be of one answer."""
+    if other is None or "form" in other:
+        return False
+    ours, theirs = value["counts"], other["counts"]
+    pooled = (ours + theirs) / (ours + theirs).sum(-1, keepdim=True)
+    error = (1 / ours.sum(-1, keepdim=True) + 1 / theirs.sum(-1, keepdim=True)).sqrt()
+    return not _far(ours, theirs / theirs.sum(-1, keepdim=True), error, pooled)
+
+
+def as_likely(cases, values):
+    """None, a mistake's name or a sentence."""
+    wrong = None
+    for each, value in zip(cases, values, strict=True):
+        rows, times, _, given = each.args
+        if not isinstance(value, dict) or not {"counts", "form"} & value.keys():
+            return "`sample` returns no tokens that can be counted."
+        shares = right_shares(rows, **given)
+        if "form" in value or _far(value["counts"], shares, times**-0.5):
+            wrong = wrong or (rows, shares, value, given)
+    if wrong is None:
+        return None
+    if not any("form" in value for value in values):  # those are named where values are compared
+        for mistake in sample.mistakes:
+            pairs = zip(cases, values, strict=True)
+            if all(_fits(value, _of_mistake(mistake, *each.args)) for each, value in pairs):
+                return mistake.name
+    return _in_words(*wrong)
+
+
+def _in_words(rows, shares, value, given):
+    if "form" in value:
+        return f"`sample` returns {value['form']}, where a tensor (B) of torch.int64 is right."
+    drawn = value["counts"] / value["counts"].sum(-1, keepdim=True)
+    row, token = divmod(int((drawn - shares).abs().argmax()), shares.shape[1])
+    asked = ", ".join(f"{name}={number:.4g}" for name, number in given.items()) or "the defaults"
+    place = int((rows[row] > rows[row, token]).sum()) + 1
+    return (
+        f"With {asked}, the token that is number {place} by its logit is drawn with a share of "
+        f"{float(drawn[row, token]):.3f}, where {float(shares[row, token]):.3f} is right."
+    )
+
+
+def _falling(draw, size, step, dtype=torch.float32):
+    """One row of logits that fall from token to token by one step, in any order."""
+    ranks = torch.tensor(draw.shuffled(range(size)))
+    return -step * ranks.to(dtype)[None]
+
+
+def _counted(draw, rows, seeded=True, times=None, **given):
+    seed = draw.integer(0, 10**6) if seeded else None
+    return case(rows, times or DRAWS // len(rows), seed, given, through=counting)
+
+
+@sample.group("temperature 0: the largest logit", points=1)
+def zero(draw):
+    for dtype, temperature in zip(FLOATS, (0, 0.0), strict=True):
+        yield case(draw.normal(*draw.sizes(2), dtype=dtype), temperature)
+    yield case(draw.normal(*draw.sizes(2)), temperature=0, top_p=0.5, generator=made_by(seeded, seed=7))
+    (size,) = draw.sizes(1)
+    for shape in ((1, size), (size, size), (size, 1)):
+        yield case(draw.normal(*shape), temperature=0)
+
+
+@sample.group("temperature 0: the first of equals", points=0.5, verify=as_likely, withhold_points=True)
+def first_of_equals(draw):
+    for dtype in FLOATS:
+        yield _counted(draw, draw.integers(0, 2, 13, 17).to(dtype), times=200, temperature=0)
+    yield _counted(draw, torch.zeros(2, 11), times=200, temperature=0)
+
+
+@sample.group("one token left, by top_p or by far the largest", points=1)
+def one_left(draw):
+    def logits(*shape, dtype=torch.float32):
+        return torch.stack([_falling(draw, shape[1], 0.5, dtype)[0] for _ in range(shape[0])])
+
+    (size,) = draw.sizes(1)
+    for dtype in FLOATS:
+        yield case(logits(*draw.sizes(2), dtype=dtype), 1.0, 0.05)
+        yield case(logits(*draw.sizes(2), dtype=dtype) + 300, temperature=0.01)
+    yield case(logits(*draw.sizes(2)) * 200, top_p=0.9, generator=made_by(seeded, seed=7))
+    for shape in ((1, size), (size, size), (size, 1)):
+        yield case(logits(*shape), 0.7, 0.1, made_by(seeded, seed=size))
+
+
+@sample.group("as often as their shares, at any temperature", points=1.5, verify=as_likely)
+def temperatures(draw):
+    yield _counted(draw, _falling(draw, 11, 0.35, torch.float64), seeded=False)
+    yield _counted(draw, torch.cat([_falling(draw, 4, step) for step in (1.5, 0.7)]), temperature=2.0)
+    yield _counted(draw, _falling(draw, 4, 1.5) + 3000, temperature=0.5)
+
+
+@sample.group("top_p: the fewest tokens that reach it", points=2, verify=as_likely)
+def nucleus(draw):
+    # 0.30, 0.51, 0.66, 0.76 and 0.55, 0.80 add up to it.
+    yield _counted(draw, torch.cat([_falling(draw, 11, step) for step in (0.35, 0.8)]), top_p=0.73)
+    # Two with 0.24, then three with 0.12: of these the first in order of index.
+    logits = torch.log(torch.tensor([0.24, 0.24, 0.12, 0.12, 0.12, 0.08, 0.08]))
+    yield _counted(draw, logits[draw.shuffled(range(7))][None], top_p=0.54)
+    yield _counted(draw, _falling(draw, 13, 0.3, torch.float64), top_p=0.925)
+
+
+@sample.group("top_p and temperature together", points=1, verify=as_likely)
+def together(draw):
+    yield _counted(draw, _falling(draw, 11, 0.6), temperature=0.5, top_p=0.94)
+    yield _counted(draw, _falling(draw, 11, 0.6), seeded=False, temperature=2.0, top_p=0.66)
+
+
+def seeding(answer):
+    """What hangs on which seed, in words."""
+
+    def told(logits, seed):
+        def tokens(*generator, **given):
+            drawn = answer(logits, *([0.9, 0.95, *generator] if generator else []), **given)
+            return torch.as_tensor(drawn).tolist()
+
+        def alike(one, other):
+            return "the same tokens" if one == other else "other tokens"
+
+        before = torch.get_rng_state()
+        one, after_one = tokens(torch.Generator().manual_seed(seed)), torch.get_rng_state()
+        repeated, after_two = tokens(torch.Generator().manual_seed(seed)), torch.get_rng_state()
+        other = tokens(generator=torch.Generator().manual_seed(seed + 1))
+        generator = torch.Generator().manual_seed(seed)
+        first, second = tokens(generator), tokens(generator)
+        untouched = torch.equal(before, torch.get_rng_state())
+        return {
+            "a generator with the same seed gives": alike(one, repeated),
+            "a generator with another seed gives": alike(one, other),
+            "the same generator, used again, gives": alike(first, second),
+            "after all this the global seed is": "as it was" if untouched else "another",
+            "after each of two equal calls it is": "the same"
+            if torch.equal(after_one, after_two)
+            else "another",
+            "equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
+            "two calls without a generator give": alike(tokens(), tokens()),
+        }
+
+    return told
+
+
+@sample.group("the generator, and the global seed", points=1, withhold_points=True)
+def generators(draw):
+    yield case(draw.normal(1, 11).repeat(50, 1) / 4, draw.integer(0, 10**6), through=seeding)
+
+
+def _ordered(shares, top_p, stable=True):
+    """Shares in falling order, cut, and the tokens that they belong to."""
+    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
+    return ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens
+
+
+def _back(ordered, tokens):
+    return torch.zeros_like(ordered).scatter(-1, tokens, ordered)
+
+
+def _softmax(logits, temperature):
+    return torch.softmax(logits / temperature, -1)
+
+
+def _cut(shares, top_p):
+    return _back(*_ordered(shares, top_p))
+
+
+def _drawn(shares, generator):
+    return torch.multinomial(shares, 1, generator=generator).squeeze(-1)
+
+
+def _largest(logits):
+    return logits.argmax(-1)
+
+
+def choose(
+    logits, temperature=1.0, top_p=1.0, generator=None,
+    soften=_softmax, cut=_cut, draw=_drawn, largest=_largest,
+):  # fmt: skip
+    """A correct answer; a mistake changes one of its steps."""
+    if temperature == 0:
+        return largest(logits)
+    return draw(cut(soften(logits, temperature), top_p), generator)
+
+
+@sample.accepted_alternative(
+    "A number between 0 and 1 for each text, and the running sum of the shares: the token is the first "
+    "whose sum is above it. This is what drawing means."
+)
+def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
+    if temperature == 0:
+        return logits.max(dim=-1).indices
+    probabilities, order = torch.sort(
+        (logits / temperature).softmax(-1), dim=-1, descending=True, stable=True
+    )
+    sums = probabilities.cumsum(-1)
+    kept = (sums < top_p).sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
+    total = sums.gather(-1, kept)
+    number = torch.rand(len(logits), 1, generator=generator, dtype=logits.dtype) * total
+    return order.gather(-1, (sums <= number).sum(-1, keepdim=True).minimum(kept))[:, 0]
+
+
+@sample.accepted_alternative(
+    "A race: each token gets an exponential time, divided by its share, and the earliest wins. No sum of 1 "
+    "is needed, and no loop."
+)
+def by_a_race(logits, temperature=1.0, top_p=1.0, generator=None):
+    if temperature == 0:
+        return torch.argmax(logits, dim=1)
+    shares = torch.softmax(logits / temperature, dim=1)
+    order = torch.argsort(shares, dim=1, descending=True, stable=True)
+    ordered = shares.gather(1, order)
+    keep = torch.ones_like(shares, dtype=torch.bool)
+    keep.scatter_(1, order[:, 1:], ordered.cumsum(1)[:, :-1] < top_p)
+    times = torch.empty_like(shares).exponential_(generator=generator)
+    return (shares / times).masked_fill(~keep, -1.0).argmax(dim=1)
+
+
+@sample.accepted_alternative
+def text_by_text(logits, temperature=1.0, top_p=1.0, generator=None):
+    if temperature == 0:
+        return torch.stack([row.argmax() for row in logits])
+    tokens = []
+    for row in torch.softmax(logits / temperature, dim=-1):
+        kept, total = [], 0.0
+        for token in sorted(range(len(row)), key=row.tolist().__getitem__, reverse=True):
+            kept.append(token)
+            total += float(row[token])
+            if total >= top_p:
+                break
+        tokens.append(kept[int(torch.multinomial(row[kept], 1, generator=generator))])
+    return torch.tensor(tokens)
+
+
+def _with_leftovers(shares, generator, to):
+    """A draw from shares that do not sum to 1, whose rest goes to one place."""
+    sums = shares.cumsum(-1)
+    number = torch.rand(len(shares), 1, generator=generator, dtype=shares.dtype)
+    place = (sums <= number).sum(-1)
+    return torch.where(place < shares.shape[-1], place, to(shares))
+
+
+def _kept_by_sum(shares, top_p, keep):
+    """What is cut by a rule of its own: `keep` of shares in falling order, their sums and top_p."""
+    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
+    kept = keep(ordered, ordered.cumsum(-1), top_p)
+    kept[:, 0] = True
+    return _back(ordered.masked_fill(~kept, 0.0), tokens)
+
+
+add_mistakes(
+    sample,
+    choose,
+    no_zero=(
+        "`temperature=0` is not treated apart: the division gives infinity or NaN. Return the index of the "
+        "largest logit before you divide.",
+        {"largest": lambda logits: _drawn(torch.softmax(logits / 0, -1), None)},
+    ),
+    zero_draws_among_equals=(
+        "At `temperature=0` a token is drawn among equals, as a very small temperature does. Take the first "
+        "of the largest: nothing is left to chance.",
+        {"largest": lambda logits: _drawn(torch.softmax(logits / 1e-6, -1), None)},
+    ),
+    zero_takes_the_last=(
+        "At `temperature=0` the last of equal maxima is taken, as sorting does. Take the first: `argmax` "
+        "returns it.",
+        {"largest": lambda logits: logits.shape[-1] - 1 - logits.flip(-1).argmax(-1)},
+    ),
+    zero_keeps_an_axis=(
+        "At `temperature=0` the result has a last axis of 1. It is one token for each text, (B,).",
+        {"largest": lambda logits: logits.argmax(-1, keepdim=True)},
+    ),
+    zero_draws=(
+        "At `temperature=0` tokens are drawn as at 1. Take the largest logit.",
+        {"largest": lambda logits: _drawn(torch.softmax(logits, -1), None)},
+    ),
+    one_column=(
+        "The result is (B, 1), as `multinomial` returns it. It is one token for each text, (B,): drop the "
+        "last axis.",
+        {
+            "largest": lambda logits: logits.argmax(-1, keepdim=True),
+            "draw": lambda shares, generator: _drawn(shares, generator)[:, None],
+        },
+    ),
+    drawn_keeps_an_axis=(
+        "A drawn result is (B, 1), as `multinomial` returns it, and at temperature 0 it is (B,). Drop the "
+        "last axis.",
+        {"draw": lambda shares, generator: _drawn(shares, generator)[:, None]},
+    ),
+    a_list=(
+        "The result is a list. Return a tensor (B,), int64, which the next step of the model can read.",
+        {
+            "largest": lambda logits: logits.argmax(-1).tolist(),
+            "draw": lambda shares, generator: _drawn(shares, generator).tolist(),
+        },
+    ),
+    first_text_only=(
+        "Only the first text's token is returned, as a number. There is one for each text: return a tensor "
+        "(B,).",
+        {
+            "largest": lambda logits: int(logits[0].argmax()),
+            "draw": lambda shares, generator: int(_drawn(shares[:1], generator)),
+        },
+    ),
+    in_int32=(
+        "The tokens are right and have another dtype. Return int64, by which an embedding is indexed.",
+        {
+            "largest": lambda logits: logits.argmax(-1).int(),
+            "draw": lambda shares, generator: _drawn(shares, generator).int(),
+        },
+    ),
+    squeezed=(
+        "A batch of one text loses its axis, because all axes of 1 are dropped. Drop the last axis only.",
+        {"draw": lambda shares, generator: _drawn(shares, generator).squeeze()},
+    ),
+    returns_the_shares=(
+        "You return the shares, and not a token that is drawn from them.",
+        {"draw": lambda shares, generator: shares / shares.sum(-1, keepdim=True)},
+    ),
+    always_the_largest=(
+        "The most likely token is always taken, at any temperature. Draw one in proportion to the shares.",
+        {"draw": lambda shares, generator: shares.argmax(-1)},
+    ),
+    one_number_for_all_texts=(
+        "All texts share one random number, so equal texts always get the same token. Draw one for each "
+        "text.",
+        {
+            "draw": lambda shares, generator: (
+                ((shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator))
+                .sum(-1)
+                .clamp(max=shares.shape[-1] - 1)
+            )
+        },
+    ),
+    drawn_evenly=(
+        "What is kept is drawn evenly. Draw in proportion to the shares.",
+        {"draw": lambda shares, generator: _drawn((shares > 0).to(shares), generator)},
+    ),
+    temperature_ignored=(
+        "The temperature changes nothing. Divide the logits by it, before the softmax; dividing shares has "
+        "no effect, as a draw looks at proportions only.",
+        {"soften": lambda logits, temperature: torch.softmax(logits, -1)},
+    ),
+    temperature_multiplied=(
+        "The temperature works the other way round: above 1 the shares become sharper. Divide the logits by "
+        "it.",
+        {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
+    ),
+    softmax_twice=(
+        "The softmax is applied twice, so the shares are far too even. Once is enough: draw from the shares "
+        "themselves.",
+        {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits / temperature, -1), -1)},
+    ),
+    temperature_on_the_shares=(
+        "The temperature divides the shares, and a second softmax follows. Divide the logits, and take one "
+        "softmax.",
+        {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits, -1) / temperature, -1)},
+    ),
+    shares_divided=(
+        "The temperature divides the shares, which changes no proportions, and moves the cut. Divide the "
+        "logits, before the softmax.",
+        {"soften": lambda logits, temperature: torch.softmax(logits, -1) / temperature},
+    ),
+    temperature_twice=(
+        "The logits are divided by the temperature twice, so it works twice as much. Divide once.",
+        {"soften": lambda logits, temperature: torch.softmax(logits / temperature**2, -1)},
+    ),
+    sigmoid_for_softmax=(
+        "The shares are sigmoids of the logits. They are a softmax: positive, with a sum of 1.",
+        {"soften": lambda logits, temperature: torch.sigmoid(logits / temperature)},
+    ),
+    over_the_texts=(
+        "The softmax runs over the texts, so a text's shares depend on the others. It runs over the "
+        "vocabulary, the last axis.",
+        {"soften": lambda logits, temperature: torch.softmax(logits / temperature, 0)},
+    ),
+    exponentials_too_large=(
+        "Large logits give NaN: their exponentials are infinite. Use a softmax that subtracts each row's "
+        "largest logit first.",
+        {
+            "soften": lambda logits, temperature: (
+                (logits / temperature).exp() / (logits / temperature).exp().sum(-1, keepdim=True)
+            )
+        },
+    ),
+    in_half_precision=(
+        "The shares are rough: the logits were rounded to half precision, in which large ones become equal. "
+        "Keep their dtype.",
+        {"soften": lambda logits, temperature: torch.softmax(logits.half().to(logits) / temperature, -1)},
+    ),
+    top_p_ignored=(
+        "`top_p` changes nothing: all tokens can be drawn. Give those beyond the cut a share of 0.",
+        {"cut": lambda shares, top_p: shares},
+    ),
+    crossing_token_left_out=(
+        "The token whose share reaches `top_p` is left out. It belongs to those that are kept: leave out a "
+        "token only if the sum before it reaches `top_p`.",
+        {"cut": lambda shares, top_p: _kept_by_sum(shares, top_p, lambda ordered, sums, p: sums < p)},
+    ),
+    one_token_too_many=(
+        "One token too many is kept: the sum has reached `top_p` without it. Keep the fewest.",
+        {
+            "cut": lambda shares, top_p: _kept_by_sum(
+                shares, top_p, lambda ordered, sums, p: (sums - ordered).roll(1, -1) < p
+            )
+        },
+    ),
+    least_likely_kept=(
+        "The sum begins with the least likely token, so the most likely may be left out. Sort in descending "
+        "order.",
+        {"cut": lambda shares, top_p: _back(*(part.flip(-1) for part in _ascending(shares, top_p)))},
+    ),
+    not_sorted=(
+        "The sum runs in the order of the vocabulary, so what is kept depends on a token's index. Sort by "
+        "share first.",
+        {"cut": lambda shares, top_p: shares.masked_fill(shares.cumsum(-1) - shares >= top_p, 0.0)},
+    ),
+    last_of_equals=(
+        "Among equal shares the higher index is kept first, as a reversed ascending sort does. The lower "
+        "index comes first: sort in descending order, and stably.",
+        {"cut": lambda shares, top_p: _cut(shares.flip(-1), top_p).flip(-1)},
+    ),
+    all_equals_kept=(
+        "All tokens with the share of the last one are kept, as a comparison with a threshold does. The "
+        "lower index comes first, and no more than needed are kept.",
+        {
+            "cut": lambda shares, top_p: shares.masked_fill(
+                shares
+                < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True),
+                0.0,
+            )
+        },
+    ),
+    cut_of_the_first_text=(
+        "All texts keep as many tokens as the first one. Each row has a cut of its own.",
+        {
+            "cut": lambda shares, top_p: _kept_by_sum(
+                shares, top_p, lambda ordered, sums, p: ((sums - ordered)[:1] < p).repeat(len(sums), 1)
+            )
+        },
+    ),
+    own_share_compared=(
+        "Each token's own share is compared with a limit. It is the running sum of the sorted shares that "
+        "has to reach `top_p`.",
+        {
+            "cut": lambda shares, top_p: shares.masked_fill(
+                (shares < 1 - top_p) & (shares < shares.amax(-1, True)), 0.0
+            )
+        },
+    ),
+    zeros_among_the_logits=(
+        "What is left out gets a logit of 0, or a share of 0 before a second softmax, and is still drawn. "
+        "Its share has to be 0: fill shares with 0, or logits with -inf.",
+        {"cut": lambda shares, top_p: torch.softmax(_cut(shares, top_p), -1) if top_p < 1 else shares},
+    ),
+    rest_to_the_last=(
+        "The shares that are kept do not sum to 1, and all of the rest goes to the last token, or to the "
+        "last one kept. Divide by their sum first; `multinomial` does it by itself.",
+        {
+            "cut": lambda shares, top_p: _cut(shares, top_p),
+            "draw": lambda shares, generator: _with_leftovers(
+                shares, generator, lambda each: each.masked_fill(each == 0, 2.0).argmin(-1)
+            ),
+        },
+    ),
+    rest_to_the_largest=(
+        "The shares that are kept do not sum to 1, and all of the rest goes to the most likely token. "
+        "Divide by their sum first; `multinomial` does it by itself.",
+        {"draw": lambda shares, generator: _with_leftovers(shares, generator, lambda each: each.argmax(-1))},
+    ),
+    places_for_tokens=(
+        "The places in the sorted row are returned, and not the tokens there. The sort returned "
+        "their indices as well: read the drawn one from these.",
+        {"cut": lambda shares, top_p: _ordered(shares, top_p)[0]},
+    ),
+    mapped_the_wrong_way=(
+        "The sorted shares are put back by the wrong permutation: gathered with the indices of the sort, "
+        "which is the inverse. Gather the token, or scatter the shares.",
+        {
+            "cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(
+                *_ordered(shares, top_p)
+            )
+        },
+    ),
+    generator_ignored=(
+        "`generator` is not used: tokens come from torch's global seed. Pass it to what draws.",
+        {"draw": lambda shares, generator: _drawn(shares, None)},
+    ),
+    always_one_seed=(
+        "Tokens are the same in every call: a generator of your own is made each time. Draw with the one "
+        "that is passed in, or with none.",
+        {"draw": lambda shares, generator: _drawn(shares, torch.Generator().manual_seed(0))},
+    ),
+    one_seed_without_a_generator=(
+        "Without a generator, tokens are the same in every call: a new one is made each time. Leave it "
+        "None: then torch draws from its global seed.",
+        {"draw": lambda shares, generator: _drawn(shares, generator or torch.Generator())},
+    ),
+    starts_again=(
+        "The generator is set back to its seed in every call, so the same one gives the same tokens again "
+        "and again. Draw with it as it is.",
+        {
+            "draw": lambda shares, generator: _drawn(
+                shares, generator and generator.manual_seed(generator.initial_seed())
+            )
+        },
+    ),
+    sets_the_global_seed=(
+        "The global seed is set from the generator, so all that is drawn elsewhere changes. Pass the "
+        "generator to what draws.",
+        {
+            "draw": lambda shares, generator: (
+                generator and torch.manual_seed(int(torch.randint(2**31, (), generator=generator))),
+                _drawn(shares, None),
+            )[1]
+        },
+    ),
+    sets_the_generators_seed=(
+        "torch's global seed is set to the generator's in every call, so the same tokens come again and "
+        "again, and all that is drawn elsewhere changes. Pass the generator to what draws.",
+        {
+            "draw": lambda shares, generator: (
+                generator and torch.manual_seed(generator.initial_seed()),
+                _drawn(shares, None),
+            )[1]
+        },
+    ),
+    draws_from_both=(
+        "The generator decides, and something is drawn from torch's global seed as well. Leave that alone "
+        "when a generator is given.",
+        {"draw": lambda shares, generator: (torch.rand(1), _drawn(shares, generator))[1]},
+    ),
+    sets_a_fixed_global_seed=(
+        "torch's global seed is set to a fixed number in every call, so tokens repeat, and all that is "
+        "drawn elsewhere does. Draw with the generator, or with none.",
+        {"draw": lambda shares, generator: (torch.manual_seed(0), _drawn(shares, None))[1]},
+    ),
+)
+
+
+def _ascending(shares, top_p):
+    """As `_ordered`, from the least likely on, in falling order at the end."""
+    ordered, tokens = shares.sort(dim=-1, stable=True)
+    kept = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0)
+    return kept.flip(-1), tokens.flip(-1)
+
+
+@sample.mistake(
+    "`top_p` is applied before the temperature: the tokens are chosen by the shares at temperature 1. "
+    "Divide the logits first, then cut by the shares that come of it."
+)
+def top_p_before_temperature(logits, temperature=1.0, top_p=1.0, generator=None):
+    if temperature == 0:
+        return logits.argmax(-1)
+    kept = _cut(torch.softmax(logits, -1), top_p) > 0
+    return _drawn(torch.softmax(logits / temperature, -1).masked_fill(~kept, 0.0), generator)
+
+
+@sample.mistake(
+    "The tokens are right, but `logits` was written into, perhaps by `/=`. The caller may still need them: "
+    "make a new tensor."
+)
+def writes_into_the_logits(logits, temperature=1.0, top_p=1.0, generator=None):
+    if temperature == 0:
+        return logits.argmax(-1)
+    logits /= 2 * temperature
+    return choose(2 * logits, 1.0, top_p, generator)
