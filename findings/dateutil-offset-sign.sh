@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # dateutil: a deadline in UTC+2 is read as one in UTC-2
-# Guess: UTC+2 means two hours ahead of UTC, as ISO 8601, JavaScript and the same library's tz.tzstr read
-#   it.
+# Guess: UTC+2 means two hours ahead of UTC, as people, JavaScript and the library's own tz.tzstr have it.
 # What happens: parser.parse turns the sign of an offset that touches a zone's name; with a space between
 #   them it does not.
 # Versions: python-dateutil 4.0.0; by issue #1478, 2.9.0 as well.
