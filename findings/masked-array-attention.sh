@@ -6,7 +6,7 @@
 # Versions: numpy 2.4.6, scipy 1.17.1.
 # Why: softmax converts by array_namespace and asarray (scipy/special/_logsumexp.py);
 #   MaskedArray.__array_wrap__ joins the operands' masks element by element, for matmul too
-#   (numpy/ma/core.py).
+#   (numpy/ma/core.py; numpy/numpy#14992).
 # Instead: fill first: softmax(scores.filled(-np.inf)), weights.filled(0) @ values.
 # Hurts: students who take numpy.ma for the causal mask: the picture shows blanks, the numbers see the
 #   future.

@@ -16,7 +16,8 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv env
-env/bin/pip install -qq --no-compile nbgrader==0.9.6 numpy==2.4.6 ipykernel==7.4.0 nbclient==0.11.0 nbformat==5.11.1
+env/bin/pip install -qq --no-compile nbgrader==0.9.6 numpy==2.4.6 ipykernel==7.4.0 nbclient==0.11.0 \
+    nbformat==5.11.1
 cat > run.py <<'PYTHON'
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
