@@ -37,7 +37,6 @@ def learn(name, *paths, merge=False):
         request = ImportAnkiPackageRequest(package_path=path, options=options)
         log = collection.import_anki_package(request).log
     print(f"{name}: conflicting {len(log.conflicting)}, updated {len(log.updated)}, new {len(log.new)}")
-    collection.models._clear_cache()
     for note in map(collection.get_note, collection.find_notes("")):
         print("   ", note.note_type()["name"], note.fields)
     collection.close()

@@ -2,13 +2,13 @@
 # nbdime: two authors who each add a cell get one cell, whose id is no id
 # Guess: both new cells are kept, one after the other, or each is marked; the notebook stays valid.
 # What happens: one cell holds both sources between conflict markers; its id is an object, which the format
-#   does not allow, and the nbgrader metadata lies one level too deep for nbgrader to see.
+#   does not allow, and the nbgrader metadata is one level too deep for nbgrader to see.
 # Versions: nbdime 4.0.4, nbformat 5.11.1.
 # Why: cells inserted at one place are joined by the inline strategy, which builds local_id and remote_id,
 #   local_metadata and remote_metadata (nbdime/merging/strategies.py).
 # Instead: add cells at different places, or merge with use-local or use-remote and add the other cell by
 #   hand.
-# Hurts: instructors who write one notebook together: two graded cells are gone until somebody takes them
+# Hurts: instructors who write one notebook together: two graded cells are gone until a person takes them
 #   apart.
 set -euo pipefail
 
