@@ -16,8 +16,11 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv env
-env/bin/pip install -qq --no-compile nbgrader==0.9.6 numpy==2.4.6 ipykernel==7.4.0 nbclient==0.11.0 \
-    nbformat==5.11.1
+env/bin/pip install -qq --no-compile numpy==2.4.6 ipykernel==7.4.0 nbclient==0.11.0 nbformat==5.11.1 \
+    nbconvert==7.17.2 jupyter_server==2.21.1 sqlalchemy==2.1.9 alembic==1.20.1 rapidfuzz==3.14.6 \
+    requests==2.34.2 setuptools==80.9.0
+# Without JupyterLab and Notebook, which nbgrader requires and grading does not use.
+env/bin/pip install -qq --no-compile --no-deps nbgrader==0.9.6
 cat > run.py <<'PYTHON'
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
