@@ -11,6 +11,7 @@ from nbgrader.utils import determine_grade
 from old_course import code
 
 from nbjudge.cell_metadata import Origin, mark_origin
+from nbjudge.grading.job import _settle_points
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import (
     CELL,
@@ -246,3 +247,33 @@ def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path, own, statuses, 
         Failure(*(failure if isinstance(failure, tuple) else ("softmax", failure, "It is over.")))
         for failure in failures
     )
+
+
+@pytest.mark.parametrize(
+    ("shown", "points"),
+    [
+        ("0.5", 0.5),
+        ("np.float64(0.5)", 0.5),
+        ("np.int64(1)", 1),
+        ("array(0.25)", 0.25),
+        ("tensor(0.5000)", 0.5),
+        ("tensor(0.5000, dtype=torch.float64)", 0.5),
+        ("tensor(1.5000, grad_fn=<MeanBackward0>)", 1.5),
+        ("tensor([0.5000])", 2),  # no single number: all points, as nbgrader gives for any text
+        ("np.True_", 2),
+        ("np.float64(5.0)", 2),  # above its cell's points
+    ],
+)
+def test_points_shown_by_a_library_are_numbers(shown, points):
+    result = nbformat.v4.new_output("execute_result", {"text/plain": shown}, execution_count=1)
+    marks = {
+        "grade": True,
+        "solution": False,
+        "task": False,
+        "points": 2,
+        "grade_id": "a",
+        "schema_version": 3,
+    }
+    cell = nbformat.v4.new_code_cell("score()", outputs=[result], metadata={"nbgrader": marks})
+    _settle_points(cell)
+    assert determine_grade(cell) == (points, 2)

@@ -236,11 +236,19 @@ def _run(kernel: KernelClient, cell: NotebookNode) -> None:
         cell.outputs, cell.execution_count = [_error(outcome, SKIPPED)], None
 
 
+# A single number as NumPy and torch show it, in whatever type.
+LIBRARYS_NUMBER = re.compile(
+    r"(?:np\.\w+|array|tensor)\((?P<value>-?\d[\d.e+-]*)(?:, (?:dtype=|grad_fn=|requires_grad=|device=).*)?\)"
+)
+
+
 def _settle_points(cell: NotebookNode) -> None:
     """Have a test's own result be one that nbgrader does not stop the submission at.
 
-    nbgrader reads the first result of a graded cell as its points. A number above the points of the cell
-    counts as all of them, and is recorded; a result that shows no text is 0, with the reason.
+    nbgrader reads the first result of a graded cell as its points, and gives all of them for a text that is no
+    number: NumPy 2 shows a half as `np.float64(0.5)`, torch as `tensor(0.5000)`, which become 0.5. A number
+    above the points of the cell counts as all of them, and is recorded; a result without a text is 0, with
+    the reason.
     """
     settings = nbgrader_metadata(cell)
     results = [output for output in cell.outputs if output.output_type == "execute_result"]
@@ -249,6 +257,8 @@ def _settle_points(cell: NotebookNode) -> None:
     from nbgrader.utils import determine_grade  # its package takes seconds to import
 
     points = cell.metadata.nbgrader["points"]
+    if number := LIBRARYS_NUMBER.fullmatch(str(results[0].data.get("text/plain", ""))):
+        results[0].data["text/plain"] = number["value"]
     try:
         determine_grade(cell)
     except ValueError:
