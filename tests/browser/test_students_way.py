@@ -79,7 +79,7 @@ def around(first: Locator, last: Locator) -> dict[str, float]:
     return {"x": top["x"] - 10, "y": top["y"], "width": top["width"] + 20, "height": height}
 
 
-def test_a_slider_moves_by_keyboard(start_lab, page, readme_picture):
+def test_a_slider_moves_by_keyboard(start_lab, page):
     lesson = LessonPage(page, start_lab(), SCALING)
     lesson.run_all()
     shown = lesson.show("sharpening").locator(".jp-OutputArea-output").last
@@ -107,7 +107,6 @@ def test_a_slider_moves_by_keyboard(start_lab, page, readme_picture):
     box.fill("256")
     box.press("Enter")
     expect(shown.get_by_role("status")).to_contain_text("Key width 256.")
-    readme_picture(shown, "slider")
 
 
 @pytest.mark.timeout(900)

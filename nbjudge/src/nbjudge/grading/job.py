@@ -246,7 +246,7 @@ def _settle_points(cell: NotebookNode) -> None:
     """Have a test's own result be one that nbgrader does not stop the submission at.
 
     nbgrader reads the first result of a graded cell as its points, and gives all of them for a text that is
-    no number: NumPy 2 shows a half as `np.float64(0.5)`, torch as `tensor(0.5000)`, which become 0.5. A number
+    no number: NumPy 2 shows a half as `np.float64(0.5)`, torch as `tensor(0.5000)`, which become 0.5. What is
     above the points of the cell counts as all of them, and is recorded; a result without a text is 0.
     """
     settings = nbgrader_metadata(cell)
