@@ -97,16 +97,7 @@ class ByTheFormula(MLP):
 
 
 @gated_mlp.mistake(
-    "The projections have a bias, which nn.Linear adds by default. All three are made with bias=False."
-)
-class WithBias(MLP):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__(embed_dim, hidden_dim, bias=True)
-
-
-@gated_mlp.mistake(
-    "`gate` and `up` are one projection of twice the width. Here each is an nn.Linear of its own, so that "
-    "the checkpoint's weights fit."
+    "`gate` and `up` are one projection of twice the width. Make an nn.Linear for each, as in the checkpoint."
 )
 class OneWideProjection(nn.Module):
     def __init__(self, embed_dim, hidden_dim):
@@ -120,21 +111,7 @@ class OneWideProjection(nn.Module):
 
 
 @gated_mlp.mistake(
-    "There is a norm inside the layer, so its state_dict holds too much. The block normalises before it "
-    "calls the layer: leave it out."
-)
-class NormInside(MLP):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__(embed_dim, hidden_dim)
-        self.norm = nn.LayerNorm(embed_dim)
-
-    def forward(self, x):
-        return super().forward(self.norm(x))
-
-
-@gated_mlp.mistake(
-    "There are two projections only, as in lesson 13's block. The gate is a third one, `gate`, whose "
-    "activation is multiplied with what `up` returns."
+    "There are two projections only, as in lesson 13's block. The third one, `gate`, is multiplied with `up`."
 )
 class TwoProjections(nn.Module):
     def __init__(self, embed_dim, hidden_dim):
@@ -146,16 +123,15 @@ class TwoProjections(nn.Module):
         return self.down(F.silu(self.up(x)))
 
 
-def _gated_by(activation):
-    return {"hidden": lambda self, gate, up: activation(gate) * up}
-
-
 add_mistakes(
     gated_mlp,
     MLP,
+    WithBias=(
+        "The projections have a bias, which nn.Linear adds by default. Make all three with bias=False.",
+        {"with_bias": True},
+    ),
     SiluOnUp=(
-        "The activation is applied to `up`. It belongs to the other projection: silu of `gate`, times `up` "
-        "as it is.",
+        "The activation is applied to `up`. It belongs to `gate`, which is then multiplied with `up`.",
         {"hidden": lambda self, gate, up: gate * F.silu(up)},
     ),
     SiluOnBoth=(
@@ -163,13 +139,11 @@ add_mistakes(
         {"hidden": lambda self, gate, up: F.silu(gate) * F.silu(up)},
     ),
     SiluOfTheProduct=(
-        "The activation is applied to the product of both projections. It belongs to the gate alone, before "
-        "the product.",
+        "The activation is applied to the product. It belongs to the gate alone, before the product.",
         {"hidden": lambda self, gate, up: F.silu(gate * up)},
     ),
     SiluAfterDown=(
-        "The activation comes after `down`. It belongs to the gate, between the first projections and the "
-        "product.",
+        "The activation comes after `down`. It belongs to the gate, before the product.",
         {"forward": lambda self, x: F.silu(self.down(self.gate(x) * self.up(x)))},
     ),
     NoActivation=(
@@ -181,41 +155,27 @@ add_mistakes(
         {"activation": lambda self, x: F.gelu(x)},
     ),
     TanhGelu=(
-        "The activation is the tanh approximation of GELU. These weights were trained with silu, z · "
-        "sigmoid(z).",
+        "The activation is the tanh approximation of GELU. Use silu, z · sigmoid(z).",
         {"activation": lambda self, x: F.gelu(x, approximate="tanh")},
-    ),
-    QuickGelu=(
-        "The activation is z · sigmoid(1.702 z), an approximation of GELU. silu has no factor: z · "
-        "sigmoid(z).",
-        {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
     ),
     Relu=(
         "The activation is ReLU. These weights were trained with silu, which is not 0 for negative numbers.",
         {"activation": lambda self, x: F.relu(x)},
     ),
     Sigmoid=(
-        "The gate goes through a sigmoid only, as in the first gated units. silu also multiplies by the "
-        "number itself: z · sigmoid(z).",
+        "The gate goes through a sigmoid only. silu also multiplies by the number itself.",
         {"activation": lambda self, x: torch.sigmoid(x)},
     ),
     Tanh=(
         "The gate goes through tanh. These weights were trained with silu, z · sigmoid(z).",
         {"activation": lambda self, x: torch.tanh(x)},
     ),
-    Softmax=(
-        "The gate goes through a softmax, so its numbers depend on each other. silu treats each number by "
-        "itself: z · sigmoid(z).",
-        {"activation": lambda self, x: torch.softmax(x, -1)},
-    ),
     GateIgnored=(
-        "`gate` is made and not used: this is silu of `up`, then `down`. Multiply the activated gate with "
-        "what `up` returns.",
+        "`gate` is made and not used. Multiply the activated gate with what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(up)},
     ),
     UpIgnored=(
-        "`up` is made and not used: this is silu of `gate`, then `down`. Multiply the activated gate with "
-        "what `up` returns.",
+        "`up` is made and not used. Multiply the activated gate with what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(gate)},
     ),
     Added=(
@@ -227,13 +187,11 @@ add_mistakes(
         {"forward": lambda self, x: x + MLP.forward(self, x)},
     ),
     ExponentialsTooLarge=(
-        "Large numbers give NaN: the exponential of z is infinite, and infinity divided by infinity is no "
-        "number. Divide by 1 + exp(−z), or use a ready-made silu.",
+        "Large numbers give NaN: infinity is divided by infinity. Divide by 1 + exp(−z), or use F.silu.",
         {"activation": lambda self, x: x * x.exp() / (1 + x.exp())},
     ),
     GateDetached=(
-        "The numbers are right, and no gradient reaches the gate: it left the graph, through `.detach()`, "
-        "`.data` or no_grad. Leave it in.",
+        "The numbers are right, and no gradient reaches the gate: it left the graph. Leave it in.",
         {"activation": lambda self, x: F.silu(x).detach()},
     ),
     InHalfPrecision=(
@@ -249,15 +207,9 @@ add_causes(
     {
         "silu were taken of the sum of gate and `up`": {"hidden": lambda self, gate, up: F.silu(gate + up)},
         "`up` were the gate, by a sigmoid": {"hidden": lambda self, gate, up: gate * torch.sigmoid(up)},
-        "the gate were selu": _gated_by(F.selu),
-        "the gate were softplus": _gated_by(F.softplus),
-        "the gate were elu": _gated_by(F.elu),
-        "the gate were a leaky ReLU": _gated_by(F.leaky_relu),
-        "the gate were mish": _gated_by(F.mish),
-        "the gate were a hard silu": _gated_by(F.hardswish),
-        "silu were applied twice to the gate": _gated_by(lambda x: F.silu(F.silu(x))),
-        "the gate were z · sigmoid(−z)": _gated_by(lambda x: x * torch.sigmoid(-x)),
-        "the gate were squared": _gated_by(lambda x: F.silu(x).square()),
+        "the gate went through a softmax": {"activation": lambda self, x: x.softmax(-1)},
+        "the gate were z · sigmoid(1.702 z)": {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
+        "silu were applied twice to the gate": {"activation": lambda self, x: F.silu(F.silu(x))},
         "the gate were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(gate) * gate},
         "`up` were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(up) * up},
     },

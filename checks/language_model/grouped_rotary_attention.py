@@ -1,13 +1,22 @@
-"""The exercise `GroupedRotaryAttention`, and right answers written in other ways."""
+"""The exercise `GroupedRotaryAttention`, and the mistakes it can name."""
 
 import math
 
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, Tolerance, build, case
+from attention_lab.authoring import (
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    Tolerance,
+    add_mistakes,
+    build,
+    case,
+)
+from attention_lab.authoring.causes import add_causes
 
-from .layers import Attention, ModelDraw
+from .layers import Attention, ModelDraw, attention_state
 
 RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
 
@@ -24,8 +33,6 @@ def form(thing):
 
 def pair(answered):
     """The two results of a call. Whatever else comes back is told apart in words."""
-    if answered is None:
-        raise TypeError("nothing is returned: is the `return` line missing?")
     if form(answered) != RIGHT_FORM:
         raise TypeError(f"{form(answered)} is returned, and (output, (key, value)) asked for: {RIGHT_FORM}")
     return answered
@@ -34,11 +41,9 @@ def pair(answered):
 def with_weights(answer, sizes, state, dtype):
     """The layer on these weights; other entries of its state_dict are another group's subject."""
     layer = answer(*sizes).to(dtype)
-    own = dict(layer.named_parameters())
-    wrong = [name for name in {**state, **own} if name not in own or name not in state]
-    wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
-    if wrong:
-        raise WrongParametersError(f"missing, too many or of another shape: {', '.join(wrong[:4])}")
+    own = {name: parameter.shape for name, parameter in layer.named_parameters()}
+    if own != {name: weight.shape for name, weight in state.items()}:
+        raise WrongParametersError("a weight is missing, too many or of another shape")
     layer.load_state_dict(state, strict=False)
     return layer
 
@@ -106,16 +111,11 @@ LARGE, THREE_TO_ONE, TWO_TO_ONE = (14, 7, 18), (6, 2, 8), (10, 5, 8)
 ALIKE, SHARED = (7, 7, 14), (7, 1, 14)
 
 
-def _state(draw, heads, kv_heads, head_size):
-    width, kv_width = heads * head_size, kv_heads * head_size
-    rows = {"query": width, "key": kv_width, "value": kv_width, "output": width}
-    return {f"{name}.weight": draw.linear(count, width) for name, count in rows.items()}
-
-
 def _layer(draw, sizes, double=False, **given):
     """The layer with weights of the judge's."""
     heads, kv_heads, head_size = sizes
-    return build(heads * head_size, heads, kv_heads, state=_state(draw, *sizes), double=double, **given)
+    state = attention_state(draw, heads * head_size, kv_heads * head_size)
+    return build(heads * head_size, heads, kv_heads, state=state, double=double, **given)
 
 
 def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **given):
@@ -123,21 +123,17 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     dtype = torch.float64 if double else torch.float32
     batch, length, before = draw.shuffled((11, 13, 15))
     x = draw.normal(batch, new or length, heads * head_size, dtype=dtype)
-    caches = (
-        [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))]
-        if past
-        else []
-    )
-    if double:
-        caches = list(map(list, caches))
-    return case(x, *caches, build=_layer(draw, sizes, double, **given), gradients=gradients)
+    shape, kind = (batch, kv_heads, before, head_size), list if double else tuple
+    cache = [kind(draw.normal(*shape, dtype=dtype) for _ in range(2))] if past else []
+    return case(x, *cache, build=_layer(draw, sizes, double, **given), gradients=gradients)
 
 
 def _walk(draw, sizes, lengths, through=in_pieces, double=False, gradients=False):
     heads, kv_heads, head_size = sizes
-    x = draw.normal(3, sum(lengths), heads * head_size, dtype=torch.float64 if double else torch.float32)
-    arguments = [heads * head_size, heads, kv_heads], _state(draw, *sizes), list(lengths)
-    return case(x, *arguments, through=through, gradients=gradients)
+    width = heads * head_size
+    x = draw.normal(3, sum(lengths), width, dtype=torch.float64 if double else torch.float32)
+    state = attention_state(draw, width, kv_heads * head_size)
+    return case(x, [width, heads, kv_heads], state, list(lengths), through=through, gradients=gradients)
 
 
 @grouped_rotary_attention.group("its four weights, and nothing else in its state_dict", points=0.5)
@@ -336,3 +332,200 @@ class WithoutHelpers(nn.Module):
                 scores[:, row, past + row + 1 :] = -math.inf
             heads.append(scores.softmax(-1) @ values)
         return self.output(torch.cat(heads, -1)), [k, v]
+
+
+@grouped_rotary_attention.mistake(
+    "The numbers are right, but the list that was passed in as the cache was written into. Return a new pair."
+)
+class WritesIntoTheList(Attention):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        if isinstance(cache, list):
+            cache[0], cache[1] = total
+        return output, total
+
+
+@grouped_rotary_attention.mistake(
+    "A mask or table is in the `state_dict`, so weights from elsewhere do not fit. Register it with "
+    "`persistent=False`."
+)
+class TableInTheState(Attention):
+    def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
+        super().__init__(embed_dim, num_heads, num_kv_heads, base)
+        self.register_buffer("table", base ** -self.exponents(embed_dim // num_heads))
+
+
+add_mistakes(
+    grouped_rotary_attention,
+    Attention,
+    RepeatsWholeRows=(
+        "Query head h uses key/value head h % H_kv, as `repeat` lays them out. It should be h // G: repeat "
+        "each head by itself (`repeat_interleave`).",
+        {"share": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
+    ),
+    FirstHeadForAll=(
+        "All query heads use the first key/value head. Query head h uses head h // G.",
+        {"share": lambda self, x: x[:, :1].expand(-1, self.num_heads, -1, -1)},
+    ),
+    KeysAsWideAsQueries=(
+        "`key` and `value` map E to E numbers, so nothing is saved. Map E to H_kv · D.",
+        {"kv_width": lambda self, embed_dim, num_heads, num_kv_heads: embed_dim},
+    ),
+    WithBias=(
+        "The projections have a bias, which nn.Linear adds by default. All four are made with `bias=False`.",
+        {"with_bias": True},
+    ),
+    SplitsWithoutTranspose=(
+        "The heads are cut with a view alone, which puts the first tokens whole into head 0. Cut into "
+        "(heads, D) first, then swap T and the heads.",
+        {"split": lambda self, x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)},
+    ),
+    MergesWithoutTranspose=(
+        "The heads are merged without swapping T and H back, so tokens are mixed. Swap first.",
+        {"merge": lambda self, x: x.reshape(x.shape[0], x.shape[2], -1)},
+    ),
+    ForgetsTheOutputProjection=(
+        "The merged heads are returned as they are: `output` is never used. Send them through it.",
+        {"finish": lambda self, merged: merged},
+    ),
+    RefusesNoGroups=(
+        "Query heads that the key/value heads do not divide are not refused. Raise a ValueError with both.",
+        {"refuse_groups": lambda self, num_heads, num_kv_heads: None},
+    ),
+    OddHeadsAccepted=(
+        "A head of odd size is accepted, and one number would have no partner. Raise a ValueError.",
+        {"refuse_odd": lambda self, embed_dim, num_heads: None},
+    ),
+    NotScaled=(
+        "The scores are not scaled, so the weights are far too sharp. Divide by √D.",
+        {"scale": lambda self, head_size: 1.0},
+    ),
+    NoMask=(
+        "Nothing is hidden: a token sees those that come after it. It may see the past and itself.",
+        {"diagonal": lambda self, new, total: total},
+    ),
+    NoMaskBehindACache=(
+        "Right without a cache; with one, nothing is hidden among the new tokens. Token i may not see the "
+        "new ones after it.",
+        {"diagonal": lambda self, new, total: 0 if new == total else total},
+    ),
+    NoOffset=(
+        "Right without a cache; after one, new token i sees the first i + 1 keys, as if there were no past. "
+        "Shift the diagonal by T_past.",
+        {"diagonal": lambda self, new, total: 0},
+    ),
+    OneAhead=(
+        "The mask is one position ahead: each token also sees the one after it. It may see up to itself.",
+        {"diagonal": lambda self, new, total: total - new + 1},
+    ),
+    HiddenScoresOfZero=(
+        "Hidden scores are set to 0, which is a score like any other. Set them to -inf.",
+        {"fill": lambda self, scores, hidden: scores.masked_fill(hidden, 0.0)},
+    ),
+    ValuesTurned=(
+        "The values are turned as well. What a token passes on does not depend on its position.",
+        {"turned": lambda self, *parts: tuple(self.turn(part, parts[-1]) for part in parts[:-1])},
+    ),
+    NothingTurned=(
+        "Nothing is turned: this is attention without positions. Turn queries and keys before the scores.",
+        {"turn": lambda self, x, first=0: x},
+    ),
+    TurnedBeforeTheCut=(
+        "The whole width was turned before it was cut into heads, so each head has other speeds. Cut first.",
+        {
+            "project": lambda self, x, past: (
+                self.split(self.turn(self.query(x), past), self.num_heads),
+                self.split(self.turn(self.key(x), past), self.num_kv_heads),
+                self.split(self.value(x), self.num_kv_heads),
+            )
+        },
+    ),
+    Halves=(
+        "Halves were turned, pairs (i, i + D/2), as in the checkpoints of `transformers`. Turn neighbours, "
+        "(2i, 2i+1), with `rotate`.",
+        {"pairs": lambda self, x: x.chunk(2, dim=-1), "join": lambda self, turned: torch.cat(turned, -1)},
+    ),
+    ByTheHeads=(
+        "The turn follows the heads instead of the tokens. Put the heads before the tokens, (B, H, T, D).",
+        {"turn": lambda self, x, first=0: Attention.turn(self, x.transpose(1, 2), first).transpose(1, 2)},
+    ),
+    BaseIgnored=(
+        "`base` changes nothing: the layer always turns with 10000. Pass it to the angles.",
+        {"rates": lambda self, exponents: 10000.0**-exponents},
+    ),
+    StartsAgain=(
+        "After a cache the positions start at 0 again. Begin with the length of the cached keys.",
+        {"project": lambda self, x, past: Attention.project(self, x, 0)},
+    ),
+    PositionsFromOne=(
+        "Positions count from 1, so keys do not fit those that others have stored. The first token is "
+        "turned by 0.",
+        {"positions": lambda self, first, length: Attention.positions(self, first + 1, length)},
+    ),
+    TurnedTwice=(
+        "The cached keys are turned once more. Turn the new keys only, before they join the cache.",
+        {
+            "extend": lambda self, cache, *new: Attention.extend(
+                self, cache and (self.turn(cache[0]), cache[1]), *new
+            )
+        },
+    ),
+    StoredUnturned=(
+        "The cache holds keys that are not turned. Turn the new keys, then store them.",
+        {
+            "turned": lambda self, query, key, value, past: (self.turn(query, past), key, value),
+            "attend": lambda self, query, key, value: Attention.attend(self, query, self.turn(key), value),
+        },
+    ),
+    RepeatedInTheCache=(
+        "The cache holds the repeated keys and values of all H query heads. Join past and new first, and "
+        "repeat only for the scores.",
+        {
+            "extend": lambda self, cache, *new: Attention.extend(self, cache, *map(self.repeated, new)),
+            "share": lambda self, x: x,
+            "repeated": Attention.share,
+        },
+    ),
+    CacheIgnored=(
+        "`cache` changes nothing: the new tokens see only each other. Put the cached keys and values first.",
+        {"forward": lambda self, x, cache=None: Attention.forward(self, x)},
+    ),
+    ReturnsNewOnesOnly=(
+        "The cache that you return holds the new tokens only. Return past and new together.",
+        {"returned_cache": lambda self, old, new, total: new},
+    ),
+    OutputOnly=(
+        "You return the output only. Return a pair, (output, cache), even if no cache was passed in.",
+        {"forward": lambda self, x, cache=None: Attention.forward(self, x, cache)[0]},
+    ),
+)
+
+
+add_causes(
+    grouped_rotary_attention,
+    Attention,
+    {
+        "the scores were divided by √E": {
+            "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)
+        },
+        "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
+        "the softmax ran over the queries": {"softmax": lambda self, scores: scores.softmax(-2)},
+        "the keys were not turned": {"turned": lambda self, q, k, v, past: (self.turn(q, past), k, v)},
+        "the queries were not turned": {"turned": lambda self, q, k, v, past: (q, self.turn(k, past), v)},
+        "the keys began at position 0 after a cache, and the queries did not": {
+            "turned": lambda self, q, k, v, past: (self.turn(q, past), self.turn(k), v)
+        },
+        "the exponent's D were the width of all heads": {
+            "exponents": lambda self, head_size: Attention.exponents(self, head_size) / self.num_heads
+        },
+        "the heads were split as (D, H)": {
+            "split": lambda self, x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
+        },
+        "the positions after a cache began at T_past + 1": {
+            "project": lambda self, x, past: Attention.project(self, x, past + (past > 0))
+        },
+        "the positions after a cache began at T_past - 1": {
+            "project": lambda self, x, past: Attention.project(self, x, max(past - 1, 0))
+        },
+    },
+)

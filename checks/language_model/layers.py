@@ -16,13 +16,22 @@ class ModelDraw(LayerDraw):
     head_sizes = (7, 11, 13, 14, 15, 17)
 
 
+def attention_state(draw, width, kv_width):
+    """Random weights of the four projections."""
+    rows = {"query": width, "key": kv_width, "value": kv_width, "output": width}
+    return {f"{name}.weight": draw.linear(count, width) for name, count in rows.items()}
+
+
 class Norm(nn.Module):
     """A correct `RMSNorm`."""
 
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(embed_dim))
+        self.weight = nn.Parameter(self.at_first(embed_dim))
+
+    def at_first(self, count):
+        return torch.ones(count)
 
     def size(self, x):
         """The mean of what the root is taken of: (..., 1)."""
@@ -41,11 +50,13 @@ class Norm(nn.Module):
 class MLP(nn.Module):
     """A correct `GatedMLP`."""
 
-    def __init__(self, embed_dim, hidden_dim, bias=False):
+    with_bias = False
+
+    def __init__(self, embed_dim, hidden_dim):
         super().__init__()
-        self.gate = nn.Linear(embed_dim, hidden_dim, bias)
-        self.up = nn.Linear(embed_dim, hidden_dim, bias)
-        self.down = nn.Linear(hidden_dim, embed_dim, bias)
+        self.gate = nn.Linear(embed_dim, hidden_dim, self.with_bias)
+        self.up = nn.Linear(embed_dim, hidden_dim, self.with_bias)
+        self.down = nn.Linear(hidden_dim, embed_dim, self.with_bias)
 
     def activation(self, x):
         return F.silu(x)
@@ -94,9 +105,11 @@ class Attention(MultiHeadLayer):
 
     def angles(self, x, first):
         """(T, D/2) for x (..., T, D), whose first position this is."""
-        return torch.outer(self.positions(first, x.shape[-2]), self.base ** -self.exponents(x.shape[-1])).to(
-            x
-        )
+        rates = self.rates(self.exponents(x.shape[-1]))
+        return torch.outer(self.positions(first, x.shape[-2]), rates).to(x)
+
+    def rates(self, exponents):
+        return self.base**-exponents
 
     def pairs(self, x):
         """The first and the second numbers."""
@@ -132,7 +145,11 @@ class Attention(MultiHeadLayer):
 
     def mask(self, new, total):
         """True = may attend: (T_new, T)"""
-        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
+        return torch.ones(new, total, dtype=torch.bool).tril(self.diagonal(new, total))
+
+    def diagonal(self, new, total):
+        """The column of the last key that the first new token sees."""
+        return total - new
 
     def weights(self, scores):
         return self.softmax(self.fill(scores, ~self.mask(*scores.shape[-2:])))
@@ -156,23 +173,25 @@ class Block(nn.Module):
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
         super().__init__()
-        self.norm1 = Norm(embed_dim, eps)
+        self.norm1 = self.norm(embed_dim, eps)
         self.attention = Attention(embed_dim, num_heads, num_kv_heads, base)
-        self.norm2 = Norm(embed_dim, eps)
+        self.norm2 = self.norm(embed_dim, eps)
         self.mlp = MLP(embed_dim, hidden_dim)
 
-    def first(self, x, cache):
-        """x and the cache behind the attention."""
-        attended, cache = self.attention(self.norm1(x), cache)
-        return x + attended, cache
+    norm = Norm
+
+    def attend(self, x, cache):
+        """What the attention returns."""
+        return self.attention(self.norm1(x), cache)
+
+    def add(self, x, found):
+        """x behind the attention."""
+        return x + found
 
     def second(self, x, before):
         """x behind the MLP; `before` is the block's own input."""
         return x + self.mlp(self.norm2(x))
 
-    def returned_cache(self, old, total):
-        return total
-
     def forward(self, x, cache=None):
-        middle, total = self.first(x, cache)
-        return self.second(middle, x), self.returned_cache(cache, total)
+        found, total = self.attend(x, cache)
+        return self.second(self.add(x, found), x), total
