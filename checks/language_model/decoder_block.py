@@ -6,19 +6,18 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, Tolerance, add_mistakes, build, case
+from attention_lab.authoring import Exercise, add_mistakes, build, case
 from attention_lab.authoring.causes import add_causes
 
 from .grouped_rotary_attention import in_pieces
-from .layers import Block, ModelDraw, Norm, attention_state
+from .layers import OF_ANGLES, Attention, Block, ModelDraw, Norm, attention_state
 
 decoder_block = Exercise(
     "DecoderBlock",
     results=("x", "cache"),
     axes=(("batch", "new tokens", "embedding"), ("batch", "key/value heads", "tokens", "head size")),
     draw=ModelDraw,
-    # Angles made in float32 are right, whatever the dtype of x.
-    tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
+    tolerance=OF_ANGLES,
 )
 
 # Width, query heads, key/value heads.
@@ -160,36 +159,6 @@ class AsChanges(Block):
         return [x + sum(changes), cache]
 
 
-@decoder_block.mistake(
-    "Both norms are one layer, so they share a weight. Make two: a checkpoint has a weight for each."
-)
-class OneNormForBoth(Block):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
-        super().__init__(embed_dim, num_heads, num_kv_heads, hidden_dim, base, eps)
-        self.norm2 = self.norm1
-
-
-@decoder_block.mistake(
-    "The MLP is lesson 13's feed-forward part, with `linear1` and `linear2`. Use your `GatedMLP` as `mlp`."
-)
-class PlainFeedForward(Block):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
-        super().__init__(embed_dim, num_heads, num_kv_heads, hidden_dim, base, eps)
-        del self.mlp
-        self.linear1, self.linear2 = nn.Linear(embed_dim, hidden_dim), nn.Linear(hidden_dim, embed_dim)
-
-    def mlp(self, x):
-        return self.linear2(F.gelu(self.linear1(x)))
-
-
-@decoder_block.mistake(
-    "`num_kv_heads` is not used: the attention has as many key/value heads as query heads. Pass it on."
-)
-class AllHeadsTheirOwn(Block):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
-        super().__init__(embed_dim, num_heads, num_heads, hidden_dim, base, eps)
-
-
 @decoder_block.mistake("The MLP comes first and the attention second. The order is attention, then MLP.")
 class MlpFirst(Block):
     def forward(self, x, cache=None):
@@ -198,30 +167,35 @@ class MlpFirst(Block):
         return x + found, cache
 
 
-@decoder_block.mistake("`base` changes nothing: the attention is made with its default. Pass it on.")
-class BaseIgnored(Block):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
-        super().__init__(embed_dim, num_heads, num_kv_heads, hidden_dim, eps=eps)
-
-
 add_mistakes(
     decoder_block,
     Block,
+    OneNormForBoth=(
+        "Both norms are one layer, so they share a weight. Make two, as in a checkpoint.",
+        {"norms": lambda self, *given: [Norm(*given)] * 2},
+    ),
+    AllHeadsTheirOwn=(
+        "`num_kv_heads` is not used: each query head has keys and values of its own. Pass it on.",
+        {"attention_of": lambda self, width, heads, kv_heads, base: Attention(width, heads, heads, base)},
+    ),
+    BaseIgnored=(
+        "`base` changes nothing: the attention is made with its default. Pass it on.",
+        {"attention_of": lambda self, *given: Attention(*given[:3])},
+    ),
     DropoutActive=(
         "In training mode the result is random: there is dropout in the block. This block has none.",
         {"second": lambda self, x, before: x + F.dropout(self.mlp(self.norm2(x)), 0.1, self.training)},
     ),
     LayerNorms=(
         "The norms are nn.LayerNorm, which subtracts the mean and has a bias. Use your `RMSNorm`.",
-        {"norm": nn.LayerNorm},
+        {"norms": lambda self, *given: (nn.LayerNorm(*given), nn.LayerNorm(*given))},
     ),
     EpsIgnored=(
         "`eps` changes nothing: both norms are made with their default. Pass it to both.",
-        {"norm": lambda self, embed_dim, eps: Norm(embed_dim)},
+        {"norms": lambda self, embed_dim, eps: (Norm(embed_dim), Norm(embed_dim))},
     ),
     PostNorm=(
-        "This is post-norm, lesson 13's block: the norms come after the sums. Here each half reads a "
-        "normalised x, and the sum stays as it is.",
+        "This is post-norm, lesson 13's block. Here the norms come first, and the sum stays as it is.",
         {
             "attend": lambda self, x, cache: self.attention(x, cache),
             "add": lambda self, x, found: self.norm1(x + found),
@@ -308,9 +282,6 @@ add_causes(
         "the attention's result were added twice": {"add": lambda self, x, found: x + 2 * found},
         "the MLP's result were added twice": {
             "second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))
-        },
-        "the MLP read the attention's result alone": {
-            "second": lambda self, x, before: x + self.mlp(self.norm2(x - before))
         },
         "the result were normalised as well": {
             "second": lambda self, x, before: self.norm2(Block.second(self, x, before))

@@ -142,10 +142,6 @@ add_mistakes(
         "The activation is applied to the product. It belongs to the gate alone, before the product.",
         {"hidden": lambda self, gate, up: F.silu(gate * up)},
     ),
-    SiluAfterDown=(
-        "The activation comes after `down`. It belongs to the gate, before the product.",
-        {"forward": lambda self, x: F.silu(self.down(self.gate(x) * self.up(x)))},
-    ),
     NoActivation=(
         "There is no activation: the two projections are only multiplied. Send the gate through silu first.",
         {"hidden": lambda self, gate, up: gate * up},
@@ -165,10 +161,6 @@ add_mistakes(
     Sigmoid=(
         "The gate goes through a sigmoid only. silu also multiplies by the number itself.",
         {"activation": lambda self, x: torch.sigmoid(x)},
-    ),
-    Tanh=(
-        "The gate goes through tanh. These weights were trained with silu, z · sigmoid(z).",
-        {"activation": lambda self, x: torch.tanh(x)},
     ),
     GateIgnored=(
         "`gate` is made and not used. Multiply the activated gate with what `up` returns.",
@@ -190,10 +182,6 @@ add_mistakes(
         "Large numbers give NaN: infinity is divided by infinity. Divide by 1 + exp(−z), or use F.silu.",
         {"activation": lambda self, x: x * x.exp() / (1 + x.exp())},
     ),
-    GateDetached=(
-        "The numbers are right, and no gradient reaches the gate: it left the graph. Leave it in.",
-        {"activation": lambda self, x: F.silu(x).detach()},
-    ),
     InHalfPrecision=(
         "The numbers are rough, as if computed in half precision. Keep the dtype of x throughout.",
         {"hidden": lambda self, gate, up: (F.silu(gate.bfloat16()) * up.bfloat16()).to(gate)},
@@ -209,8 +197,5 @@ add_causes(
         "`up` were the gate, by a sigmoid": {"hidden": lambda self, gate, up: gate * torch.sigmoid(up)},
         "the gate went through a softmax": {"activation": lambda self, x: x.softmax(-1)},
         "the gate were z · sigmoid(1.702 z)": {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
-        "silu were applied twice to the gate": {"activation": lambda self, x: F.silu(F.silu(x))},
-        "the gate were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(gate) * gate},
-        "`up` were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(up) * up},
     },
 )

@@ -5,24 +5,12 @@ import math
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import (
-    FUSED_ATTENTION,
-    SUMS_OF_PRODUCTS,
-    Exercise,
-    Tolerance,
-    add_mistakes,
-    build,
-    case,
-)
+from attention_lab.authoring import FUSED_ATTENTION, Exercise, add_mistakes, build, case
 from attention_lab.authoring.causes import add_causes
 
-from .layers import Attention, ModelDraw, attention_state
+from .layers import OF_ANGLES, Attention, ModelDraw, attention_state
 
 RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
-
-
-class WrongParametersError(Exception):
-    """The layer's parameters do not fit the weights that the judge sent."""
 
 
 def form(thing):
@@ -43,7 +31,7 @@ def with_weights(answer, sizes, state, dtype):
     layer = answer(*sizes).to(dtype)
     own = {name: parameter.shape for name, parameter in layer.named_parameters()}
     if own != {name: weight.shape for name, weight in state.items()}:
-        raise WrongParametersError("a weight is missing, too many or of another shape")
+        raise TypeError("a weight is missing, too many or of another shape")
     layer.load_state_dict(state, strict=False)
     return layer
 
@@ -102,8 +90,7 @@ grouped_rotary_attention = Exercise(
     axes=(("batch", "new tokens", "embedding"), ("batch", "key/value heads", "tokens", "head size")),
     not_allowed=(FUSED_ATTENTION,),
     draw=ModelDraw,
-    # Angles made in float32 are right, whatever the dtype of x.
-    tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
+    tolerance=OF_ANGLES,
 )
 
 # Query heads, key/value heads, head size.
@@ -278,23 +265,6 @@ class ByComplexNumbers(Attention):
         return super().attend(query.unflatten(1, (self.num_kv_heads, -1)), key, value).flatten(1, 2)
 
 
-@grouped_rotary_attention.accepted_alternative(
-    "Named axes tell the group g from the key/value head k, and the mask compares positions. (Only this "
-    "step is shown.)"
-)
-class ByEinsum(Attention):
-    def share(self, x):
-        return x
-
-    def attend(self, query, key, value):
-        grouped = query.unflatten(1, (self.num_kv_heads, -1)) * query.shape[-1] ** -0.5
-        scores = torch.einsum("bkgqd,bktd->bkgqt", grouped, key)
-        places = torch.arange(key.shape[2])
-        later = places > places[-query.shape[2] :, None]
-        weights = scores.masked_fill(later, -1e9).softmax(-1)
-        return torch.einsum("bkgqt,bktd->bkgqd", weights, value).flatten(1, 2)
-
-
 @grouped_rotary_attention.accepted_alternative
 class WithoutHelpers(nn.Module):
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
@@ -328,9 +298,8 @@ class WithoutHelpers(nn.Module):
         for head in range(self.H):
             keys, values = k[:, head // (self.H // self.K)], v[:, head // (self.H // self.K)]
             scores = q[:, head] @ keys.mT / math.sqrt(self.D)
-            for row in range(new):
-                scores[:, row, past + row + 1 :] = -math.inf
-            heads.append(scores.softmax(-1) @ values)
+            later = torch.ones_like(scores).triu(past + 1) == 1
+            heads.append(scores.masked_fill(later, -1e9).softmax(-1) @ values)
         return self.output(torch.cat(heads, -1)), [k, v]
 
 
@@ -345,27 +314,12 @@ class WritesIntoTheList(Attention):
         return output, total
 
 
-@grouped_rotary_attention.mistake(
-    "A mask or table is in the `state_dict`, so weights from elsewhere do not fit. Register it with "
-    "`persistent=False`."
-)
-class TableInTheState(Attention):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
-        super().__init__(embed_dim, num_heads, num_kv_heads, base)
-        self.register_buffer("table", base ** -self.exponents(embed_dim // num_heads))
-
-
 add_mistakes(
     grouped_rotary_attention,
     Attention,
     RepeatsWholeRows=(
-        "Query head h uses key/value head h % H_kv, as `repeat` lays them out. It should be h // G: repeat "
-        "each head by itself (`repeat_interleave`).",
+        "Query head h uses key/value head h % H_kv. It should be h // G: repeat each head by itself.",
         {"share": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
-    ),
-    FirstHeadForAll=(
-        "All query heads use the first key/value head. Query head h uses head h // G.",
-        {"share": lambda self, x: x[:, :1].expand(-1, self.num_heads, -1, -1)},
     ),
     KeysAsWideAsQueries=(
         "`key` and `value` map E to E numbers, so nothing is saved. Map E to H_kv · D.",
@@ -375,9 +329,17 @@ add_mistakes(
         "The projections have a bias, which nn.Linear adds by default. All four are made with `bias=False`.",
         {"with_bias": True},
     ),
+    TableInTheState=(
+        "A mask or table is in the `state_dict`. Register it with `persistent=False`.",
+        {
+            "__init__": lambda self, *given, **more: (
+                Attention.__init__(self, *given, **more),
+                self.register_buffer("table", torch.ones(8)),
+            )[1]
+        },
+    ),
     SplitsWithoutTranspose=(
-        "The heads are cut with a view alone, which puts the first tokens whole into head 0. Cut into "
-        "(heads, D) first, then swap T and the heads.",
+        "The heads are cut with a view alone. Cut into (heads, D) first, then swap T and the heads.",
         {"split": lambda self, x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)},
     ),
     MergesWithoutTranspose=(
@@ -405,13 +367,11 @@ add_mistakes(
         {"diagonal": lambda self, new, total: total},
     ),
     NoMaskBehindACache=(
-        "Right without a cache; with one, nothing is hidden among the new tokens. Token i may not see the "
-        "new ones after it.",
+        "With a cache, nothing is hidden among the new tokens. Token i may not see the new ones after it.",
         {"diagonal": lambda self, new, total: 0 if new == total else total},
     ),
     NoOffset=(
-        "Right without a cache; after one, new token i sees the first i + 1 keys, as if there were no past. "
-        "Shift the diagonal by T_past.",
+        "After a cache, new token i sees the first i + 1 keys only. Shift the diagonal by T_past.",
         {"diagonal": lambda self, new, total: 0},
     ),
     OneAhead=(
@@ -430,24 +390,9 @@ add_mistakes(
         "Nothing is turned: this is attention without positions. Turn queries and keys before the scores.",
         {"turn": lambda self, x, first=0: x},
     ),
-    TurnedBeforeTheCut=(
-        "The whole width was turned before it was cut into heads, so each head has other speeds. Cut first.",
-        {
-            "project": lambda self, x, past: (
-                self.split(self.turn(self.query(x), past), self.num_heads),
-                self.split(self.turn(self.key(x), past), self.num_kv_heads),
-                self.split(self.value(x), self.num_kv_heads),
-            )
-        },
-    ),
     Halves=(
-        "Halves were turned, pairs (i, i + D/2), as in the checkpoints of `transformers`. Turn neighbours, "
-        "(2i, 2i+1), with `rotate`.",
+        "Halves were turned, pairs (i, i + D/2). Turn neighbours, (2i, 2i+1), with `rotate`.",
         {"pairs": lambda self, x: x.chunk(2, dim=-1), "join": lambda self, turned: torch.cat(turned, -1)},
-    ),
-    ByTheHeads=(
-        "The turn follows the heads instead of the tokens. Put the heads before the tokens, (B, H, T, D).",
-        {"turn": lambda self, x, first=0: Attention.turn(self, x.transpose(1, 2), first).transpose(1, 2)},
     ),
     BaseIgnored=(
         "`base` changes nothing: the layer always turns with 10000. Pass it to the angles.",
@@ -458,8 +403,7 @@ add_mistakes(
         {"project": lambda self, x, past: Attention.project(self, x, 0)},
     ),
     PositionsFromOne=(
-        "Positions count from 1, so keys do not fit those that others have stored. The first token is "
-        "turned by 0.",
+        "Positions count from 1, so keys do not fit a cache. The first token is turned by 0.",
         {"positions": lambda self, first, length: Attention.positions(self, first + 1, length)},
     ),
     TurnedTwice=(
@@ -478,8 +422,7 @@ add_mistakes(
         },
     ),
     RepeatedInTheCache=(
-        "The cache holds the repeated keys and values of all H query heads. Join past and new first, and "
-        "repeat only for the scores.",
+        "The cache holds keys and values of all H query heads. Repeat them for the scores only.",
         {
             "extend": lambda self, cache, *new: Attention.extend(self, cache, *map(self.repeated, new)),
             "share": lambda self, x: x,
@@ -508,18 +451,9 @@ add_causes(
         "the scores were divided by √E": {
             "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)
         },
-        "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
-        "the softmax ran over the queries": {"softmax": lambda self, scores: scores.softmax(-2)},
         "the keys were not turned": {"turned": lambda self, q, k, v, past: (self.turn(q, past), k, v)},
-        "the queries were not turned": {"turned": lambda self, q, k, v, past: (q, self.turn(k, past), v)},
         "the keys began at position 0 after a cache, and the queries did not": {
             "turned": lambda self, q, k, v, past: (self.turn(q, past), self.turn(k), v)
-        },
-        "the exponent's D were the width of all heads": {
-            "exponents": lambda self, head_size: Attention.exponents(self, head_size) / self.num_heads
-        },
-        "the heads were split as (D, H)": {
-            "split": lambda self, x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
         },
         "the positions after a cache began at T_past + 1": {
             "project": lambda self, x, past: Attention.project(self, x, past + (past > 0))

@@ -4,8 +4,11 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import LayerDraw
+from attention_lab.authoring import SUMS_OF_PRODUCTS, LayerDraw, Tolerance
 from attention_lab.authoring.layers import MultiHeadLayer
+
+# Angles made in float32 are right, whatever the dtype of x.
+OF_ANGLES = Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32)
 
 
 class ModelDraw(LayerDraw):
@@ -28,10 +31,10 @@ class Norm(nn.Module):
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(self.at_first(embed_dim))
+        self.set_up(embed_dim)
 
-    def at_first(self, count):
-        return torch.ones(count)
+    def set_up(self, embed_dim):
+        self.weight = nn.Parameter(torch.ones(embed_dim))
 
     def size(self, x):
         """The mean of what the root is taken of: (..., 1)."""
@@ -173,12 +176,15 @@ class Block(nn.Module):
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
         super().__init__()
-        self.norm1 = self.norm(embed_dim, eps)
-        self.attention = Attention(embed_dim, num_heads, num_kv_heads, base)
-        self.norm2 = self.norm(embed_dim, eps)
+        self.norm1, self.norm2 = self.norms(embed_dim, eps)
+        self.attention = self.attention_of(embed_dim, num_heads, num_kv_heads, base)
         self.mlp = MLP(embed_dim, hidden_dim)
 
-    norm = Norm
+    def norms(self, embed_dim, eps):
+        return Norm(embed_dim, eps), Norm(embed_dim, eps)
+
+    def attention_of(self, *given):
+        return Attention(*given)
 
     def attend(self, x, cache):
         """What the attention returns."""

@@ -150,14 +150,14 @@ def _strict(layout):
 def load(
     tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3,
     parts=PARTS, name="blk.{}.{}.weight", order=_neighbours, heads=_query_and_key,
-    reorders=_strict, look=dict.__getitem__, ending=".weight",
+    reorders=_strict, look=dict.__getitem__,
 ):  # fmt: skip
     """A correct answer; a mistake changes the names, the order of rows, or what is done about a gap."""
     reordered = heads(num_heads, num_kv_heads) if reorders(layout) else {}
     state = {}
     for ours, theirs in parts.items():
         tensor = look(tensors, name.format(layer, theirs))
-        state[ours + ending] = order(tensor, reordered[ours]) if ours in reordered else tensor
+        state[f"{ours}.weight"] = order(tensor, reordered[ours]) if ours in reordered else tensor
     return state
 
 
@@ -234,10 +234,6 @@ add_mistakes(
         "This is always layer 0: `layer` is not used. Put it into the name of every entry.",
         {"name": "blk.0.{1}.weight"},
     ),
-    counted_from_one=(
-        "This is the layer before the one that was asked for. The names count from 0, as `layer` does.",
-        lambda tensors, layer, *given, **more: load(tensors, layer - 1, *given, **more),
-    ),
     prefix_match=(
         "For layer 1 you also took entries of layer 10, 11 or 21. Use the full name, with its dots.",
         {
@@ -246,29 +242,12 @@ add_mistakes(
             )
         },
     ),
-    suffix_match=(
-        "Entries of other layers were taken: only the end of a name was compared. Use the full name.",
-        {"look": lambda tensors, name: _last(tensors, "", name[name.rindex(".", 0, -7) :])},
-    ),
-    by_order=(
-        "The entries are taken by their position in the dict. Find each by its name.",
-        lambda tensors, layer, *given, **more: dict(
-            zip(
-                load(tensors, layer, *given, **more),
-                [tensor for entry, tensor in tensors.items() if entry.startswith(f"blk.{layer}.")],
-            )
-        ),
-    ),
     files_own_names=(
         "These are the file's names. `load_state_dict` expects those of your class's attributes.",
         {
             "parts": {theirs: theirs for theirs in PARTS.values()},
             "heads": lambda q, k: {"attn_q": q, "attn_k": k},
         },
-    ),
-    without_the_ending=(
-        "The names lack `.weight` at their end. The `load_state_dict` of your class expects it.",
-        {"ending": ""},
     ),
     other_entries_kept=(
         "Entries that your class does not have came along. Return these nine and no others.",
@@ -282,21 +261,15 @@ add_mistakes(
         ),
     ),
     layout_ignored=(
-        "`layout` changes nothing: rows stay as they are. Reorder those of query and key where they are in "
-        "halves.",
+        "`layout` changes nothing: rows stay as they are. Reorder those of query and key in halves.",
         {"order": lambda rows, heads: rows},
     ),
     always_reordered=(
         "The rows of query and key are reordered in both layouts. In pairs, as in GGUF, they are right.",
         {"reorders": lambda layout: _strict(layout) or True},
     ),
-    layouts_exchanged=(
-        'The layouts have changed places: rows stay with "pairs", and are reordered with "halves".',
-        {"reorders": lambda layout: not _strict(layout)},
-    ),
     the_other_direction=(
-        "The permutation is the inverse of the right one: lesson 10's `to_halves` itself. Put the first "
-        "rows of both halves next to each other.",
+        "The permutation is the inverse of the right one: that is lesson 10's `to_halves` itself.",
         {"order": lambda rows, heads: rows.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)},
     ),
     across_heads=(
@@ -326,10 +299,6 @@ add_mistakes(
     any_layout_is_halves=(
         "Another layout is treated as that of halves. Raise a ValueError.",
         {"reorders": lambda layout: layout != "pairs"},
-    ),
-    key_error_for_the_layout=(
-        "Another layout raises a KeyError, as a dict does. Raise a ValueError.",
-        {"reorders": lambda layout: {"pairs": False, "halves": True}[layout]},
     ),
     none_for_what_is_missing=(
         "A missing entry becomes None and no error is raised, as with `dict.get`. Read it with brackets.",

@@ -99,30 +99,26 @@ class WithAFunction(nn.Module):
         return self._norm(x).type_as(x) * self.weight
 
 
-@rms_norm.mistake("`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.")
-class WeightInABuffer(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        del self.weight
-        self.register_buffer("weight", torch.ones(embed_dim))
-
-
-@rms_norm.mistake("There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.")
-class WithBias(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        self.bias = nn.Parameter(torch.zeros(embed_dim))
-
-    def weighted(self, normalised):
-        return normalised * self.weight + self.bias
-
-
 add_mistakes(
     rms_norm,
     Norm,
+    WithBias=(
+        "There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.",
+        {
+            "set_up": lambda self, count: (
+                Norm.set_up(self, count),
+                self.register_parameter("bias", nn.Parameter(torch.zeros(count))),
+            ),
+            "weighted": lambda self, normalised: normalised * self.weight + self.bias,
+        },
+    ),
+    WeightInABuffer=(
+        "`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.",
+        {"set_up": lambda self, count: self.register_buffer("weight", torch.ones(count))},
+    ),
     ZerosAtFirst=(
         "The weight begins at 0, so a new layer returns zeros. Let it begin at 1.",
-        {"at_first": lambda self, count: torch.zeros(count)},
+        {"set_up": lambda self, count: setattr(self, "weight", nn.Parameter(torch.zeros(count)))},
     ),
     MeanSubtracted=(
         "The mean is subtracted: this is a LayerNorm without a bias. RMSNorm leaves the mean where it is.",
@@ -156,14 +152,6 @@ add_mistakes(
         "The numbers are multiplied by 1 + weight, as in Gemma. Multiply by the weight itself.",
         {"weighted": lambda self, normalised: normalised * (1 + self.weight)},
     ),
-    WeightedBefore=(
-        "The weight is multiplied first, and then the norm is taken. Divide first, then multiply.",
-        {"forward": lambda self, x: (lambda y: y / self.divisor(y))(x * self.weight)},
-    ),
-    WeightAdded=(
-        "The weight is added. It is a factor for each number: multiply by it.",
-        {"weighted": lambda self, normalised: normalised + self.weight},
-    ),
     OverTheTokens=(
         "The mean is taken over the tokens of a text. Take one for each token, over its E numbers.",
         {"size": lambda self, x: x.square().mean(-2 if x.dim() > 1 else -1, keepdim=True)},
@@ -179,10 +167,6 @@ add_mistakes(
     NoRoot=(
         "The tokens are divided by the mean of the squares itself. Take its root.",
         {"divisor": lambda self, x: self.size(x) + self.eps},
-    ),
-    MeanOfTheAmounts=(
-        "The divisor is the mean of the absolute values. Square the numbers, take the mean, then the root.",
-        {"divisor": lambda self, x: x.abs().mean(-1, keepdim=True) + self.eps},
     ),
     SquareOfTheMean=(
         "The mean is taken before the square. Square first: it is the mean of the squares.",
@@ -213,13 +197,6 @@ add_causes(
         "the divisor were the standard deviation of a sample, and `eps`": {
             "divisor": lambda self, x: x.std(-1, keepdim=True, correction=x.shape[-1] > 1) + self.eps
         },
-        "the divisor were the largest number": {
-            "divisor": lambda self, x: x.abs().amax(-1, keepdim=True) + self.eps
-        },
         "the weight were squared": {"weighted": lambda self, normalised: normalised * self.weight**2},
-        "the first weight served all numbers": {
-            "weighted": lambda self, normalised: normalised * self.weight[0]
-        },
-        "the norm were taken twice": {"forward": lambda self, x: Norm.forward(self, Norm.forward(self, x))},
     },
 )

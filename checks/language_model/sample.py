@@ -306,12 +306,6 @@ def _least_likely(shares, top_p):
     return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
 
 
-def _every_equal(shares, top_p):
-    """All tokens whose share is not below the last one that is kept."""
-    ordered, _ = _ordered(shares, top_p)
-    return shares.masked_fill(shares < ordered.masked_fill(ordered == 0, 2.0).amin(-1, True), 0.0)
-
-
 def _seeded_globally(shares, generator):
     if generator is not None:
         torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
@@ -340,13 +334,6 @@ add_mistakes(
         "A drawn result is (B, 1), and at temperature 0 it is (B,). Drop the last axis.",
         {"draw": lambda shares, generator: torch.multinomial(shares, 1, generator=generator)},
     ),
-    first_text_only=(
-        "Only the first text's token is returned, as a number. Return one for each text: a tensor (B,).",
-        {
-            "largest": lambda logits: int(logits[0].argmax()),
-            "draw": lambda shares, generator: int(_drawn(shares[:1], generator)),
-        },
-    ),
     squeezed=(
         "A batch of one text loses its axis, because all axes of 1 are dropped. Drop the last axis only.",
         {"draw": lambda shares, generator: _drawn(shares, generator).squeeze()},
@@ -359,10 +346,6 @@ add_mistakes(
         "The temperature changes nothing. Divide the logits by it, before the softmax.",
         {"soften": lambda logits, temperature: torch.softmax(logits, -1)},
     ),
-    temperature_multiplied=(
-        "The temperature works the other way round. Divide the logits by it.",
-        {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
-    ),
     softmax_twice=(
         "The softmax is applied twice, so the shares are far too even. Draw from the shares themselves.",
         {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits / temperature, -1), -1)},
@@ -370,10 +353,6 @@ add_mistakes(
     shares_divided=(
         "The temperature divides the shares, which changes no proportions. Divide the logits.",
         {"soften": lambda logits, temperature: torch.softmax(logits, -1) / temperature},
-    ),
-    over_the_texts=(
-        "The softmax runs over the texts. It runs over the vocabulary, the last axis.",
-        {"soften": lambda logits, temperature: torch.softmax(logits / temperature, 0)},
     ),
     exponentials_too_large=(
         "Large logits give NaN: their exponentials are infinite. Subtract each row's largest logit first.",
@@ -406,18 +385,6 @@ add_mistakes(
     last_of_equals=(
         "Among equal shares the higher index is kept first. Sort in descending order, and stably.",
         {"cut": lambda shares, top_p: _cut(shares.flip(-1), top_p).flip(-1)},
-    ),
-    all_equals_kept=(
-        "All tokens with the share of the last one are kept, as by a threshold. Keep no more than needed.",
-        {"cut": _every_equal},
-    ),
-    own_share_compared=(
-        "Each token's own share is compared with a limit. It is the running sum that has to reach `top_p`.",
-        {
-            "cut": lambda shares, p: shares.masked_fill(
-                (shares < 1 - p) & (shares < shares.amax(-1, True)), 0.0
-            )
-        },
     ),
     zeros_among_the_logits=(
         "What is left out gets a logit of 0, and is still drawn. Fill shares with 0, or logits with -inf.",
