@@ -140,11 +140,8 @@ def own_weights(draw):
     "the input itself is left alone. (Only the sums are shown.)"
 )
 class SumsInPlace(Block):
-    def add(self, x, found):
+    def add(self, norm, x, found):
         return found.add_(x)
-
-    def second(self, x, before):
-        return self.mlp(self.norm2(x)).add_(x)
 
 
 @decoder_block.accepted_alternative(
@@ -157,14 +154,6 @@ class AsChanges(Block):
         changes = [change]
         changes.append(self.mlp(self.norm2(torch.add(x, changes[0]))))
         return [x + sum(changes), cache]
-
-
-@decoder_block.mistake("The MLP comes first and the attention second. The order is attention, then MLP.")
-class MlpFirst(Block):
-    def forward(self, x, cache=None):
-        x = self.second(x, x)
-        found, cache = self.attend(x, cache)
-        return x + found, cache
 
 
 add_mistakes(
@@ -196,34 +185,27 @@ add_mistakes(
     ),
     PostNorm=(
         "This is post-norm, lesson 13's block. Here the norms come first, and the sum stays as it is.",
-        {
-            "attend": lambda self, x, cache: self.attention(x, cache),
-            "add": lambda self, x, found: self.norm1(x + found),
-            "second": lambda self, x, before: self.norm2(x + self.mlp(x)),
-        },
+        {"read": lambda self, norm, x: x, "add": lambda self, norm, x, found: norm(x + found)},
     ),
     NormOfTheResult=(
         "The norms are taken of what attention and MLP return. Normalise what these read.",
-        {
-            "attend": lambda self, x, cache: self.attention(x, cache),
-            "add": lambda self, x, found: x + self.norm1(found),
-            "second": lambda self, x, before: x + self.norm2(self.mlp(x)),
-        },
+        {"read": lambda self, norm, x: x, "add": lambda self, norm, x, found: x + norm(found)},
     ),
     ResidualFromTheNorm=(
         "Each half adds its result to the normalised x. Add it to x as it was.",
-        {
-            "add": lambda self, x, found: self.norm1(x) + found,
-            "second": lambda self, x, before: self.norm2(x) + self.mlp(self.norm2(x)),
-        },
+        {"add": lambda self, norm, x, found: norm(x) + found},
+    ),
+    NoResiduals=(
+        "Nothing is added: each half replaces x by what it finds. Add what attention and MLP return to x.",
+        {"add": lambda self, norm, x, found: found},
     ),
     NoFirstResidual=(
         "The attention's result replaces x, and should be added to it.",
-        {"add": lambda self, x, found: found},
+        {"add": lambda self, norm, x, found: found if norm is self.norm1 else x + found},
     ),
     NoSecondResidual=(
         "The MLP's result replaces x, and should be added to it.",
-        {"second": lambda self, x, before: self.mlp(self.norm2(x))},
+        {"add": lambda self, norm, x, found: found if norm is self.norm2 else x + found},
     ),
     SecondResidualFromTheInput=(
         "The second half adds to the block's input. Add to what the first half made.",
@@ -233,28 +215,33 @@ add_mistakes(
         "Attention and MLP both read the block's input. Here the MLP reads what the first half made.",
         {"second": lambda self, x, before: x + self.mlp(self.norm2(before))},
     ),
+    MlpFirst=(
+        "The MLP comes first and the attention second. The order is attention, then MLP.",
+        {"forward": lambda self, x, cache=None: self.first(self.second(x, x), cache)},
+    ),
+    NoNorms=(
+        "The norms are made and not used. Normalise what the attention reads, and what the MLP reads.",
+        {"read": lambda self, norm, x: x},
+    ),
     NoFirstNorm=(
         "`norm1` is made and not used. Normalise what the attention reads.",
-        {"attend": lambda self, x, cache: self.attention(x, cache)},
+        {"read": lambda self, norm, x: x if norm is self.norm1 else norm(x)},
     ),
     NoSecondNorm=(
         "`norm2` is made and not used. Normalise what the MLP reads.",
-        {"second": lambda self, x, before: x + self.mlp(x)},
+        {"read": lambda self, norm, x: x if norm is self.norm2 else norm(x)},
     ),
     NormsExchanged=(
         "The norms have changed places: `norm1` belongs before the attention, `norm2` before the MLP.",
-        {
-            "attend": lambda self, x, cache: self.attention(self.norm2(x), cache),
-            "second": lambda self, x, before: x + self.mlp(self.norm1(x)),
-        },
+        {"read": lambda self, norm, x: self.norm2(x) if norm is self.norm1 else self.norm1(x)},
     ),
     CacheNotHandedOn=(
         "The attention is called without the cache, so new tokens do not see the past. Hand it on.",
-        {"attend": lambda self, x, cache: self.attention(self.norm1(x))},
+        {"attend": lambda self, x, cache: self.attention(x)},
     ),
     OldCacheReturned=(
         "The cache that was passed in is returned: the new tokens are not in it. Return the attention's.",
-        {"attend": lambda self, x, cache: (Block.attend(self, x, cache)[0], cache)},
+        {"attend": lambda self, x, cache: (self.attention(x, cache)[0], cache)},
     ),
     OutputOnly=(
         "You return x only. Return a pair, (x, cache): the next call needs the cache.",
@@ -262,7 +249,7 @@ add_mistakes(
     ),
     AddsThePair=(
         "The attention returns a pair, and a pair cannot be added to `x`. Take the output of the two.",
-        {"attend": lambda self, x, cache: (Block.attend(self, x, cache), cache)},
+        {"attend": lambda self, x, cache: (self.attention(x, cache), cache)},
     ),
     WritesIntoX=(
         "The result is right, but x was written into, by `+=` perhaps. Make a new tensor.",
@@ -279,12 +266,11 @@ add_causes(
     decoder_block,
     Block,
     {
-        "the attention's result were added twice": {"add": lambda self, x, found: x + 2 * found},
-        "the MLP's result were added twice": {
-            "second": lambda self, x, before: x + 2 * self.mlp(self.norm2(x))
+        "the attention's result were added twice": {
+            "add": lambda self, norm, x, found: x + (1 + (norm is self.norm1)) * found
         },
-        "the result were normalised as well": {
-            "second": lambda self, x, before: self.norm2(Block.second(self, x, before))
+        "the MLP's result were added twice": {
+            "add": lambda self, norm, x, found: x + (1 + (norm is self.norm2)) * found
         },
     },
 )

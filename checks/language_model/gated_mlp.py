@@ -67,15 +67,6 @@ def own_weights(draw):
 
 
 @gated_mlp.accepted_alternative(
-    "The sigmoid is the gate, and what it opens is the product of both projections: the same numbers, read "
-    "in another way. (Only this step is shown.)"
-)
-class BySigmoid(MLP):
-    def hidden(self, gate, up):
-        return torch.sigmoid(gate) * (gate * up)
-
-
-@gated_mlp.accepted_alternative(
     "One product for both projections, whose rows are put together for the call: fewer, larger steps. (Only "
     "this step is shown.)"
 )

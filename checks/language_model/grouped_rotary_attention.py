@@ -3,27 +3,19 @@
 import math
 
 import torch
-import torch.nn as nn
 
 from attention_lab.authoring import FUSED_ATTENTION, Exercise, add_mistakes, build, case
 from attention_lab.authoring.causes import add_causes
 
 from .layers import OF_ANGLES, Attention, ModelDraw, attention_state
 
-RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
-
-
-def form(thing):
-    if isinstance(thing, (tuple, list)):
-        return f"({', '.join(map(form, thing))})"
-    return f"tensor of {thing.dim()} axes" if isinstance(thing, torch.Tensor) else type(thing).__name__
-
 
 def pair(answered):
-    """The two results of a call. Whatever else comes back is told apart in words."""
-    if form(answered) != RIGHT_FORM:
-        raise TypeError(f"{form(answered)} is returned, and (output, (key, value)) asked for: {RIGHT_FORM}")
-    return answered
+    """The two results of a call, whose cache is a pair as well."""
+    match answered:
+        case [torch.Tensor(), [torch.Tensor(), torch.Tensor()]]:
+            return answered
+    raise TypeError(f"a {type(answered).__name__} is returned, and (output, (key, value)) asked for")
 
 
 def with_weights(answer, sizes, state, dtype):
@@ -265,53 +257,34 @@ class ByComplexNumbers(Attention):
         return super().attend(query.unflatten(1, (self.num_kv_heads, -1)), key, value).flatten(1, 2)
 
 
-@grouped_rotary_attention.accepted_alternative
-class WithoutHelpers(nn.Module):
+@grouped_rotary_attention.accepted_alternative(
+    "A table of all angles is made once, each number meets its partner, and the heads come one by one. "
+    "(Only these steps are shown.)"
+)
+class HeadByHead(Attention):
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
-        super().__init__()
-        self.D, rest = divmod(embed_dim, num_heads)
-        if rest or self.D % 2 or num_heads % num_kv_heads:
-            message = f"{embed_dim} numbers, {num_heads} heads of {self.D}, {num_kv_heads} key/value heads"
-            raise ValueError(message)
-        self.H, self.K, self.base = num_heads, num_kv_heads, base
-        self.query = nn.Linear(embed_dim, embed_dim, bias=False)
-        self.key = nn.Linear(embed_dim, num_kv_heads * self.D, bias=False)
-        self.value = nn.Linear(embed_dim, num_kv_heads * self.D, bias=False)
-        self.output = nn.Linear(embed_dim, embed_dim, bias=False)
-        rates = 1.0 / (base ** (torch.arange(0, self.D, 2).float() / self.D))
-        self.register_buffer("angles", torch.outer(torch.arange(2100.0), rates), persistent=False)
+        super().__init__(embed_dim, num_heads, num_kv_heads, base)
+        rates = 1.0 / (
+            base ** (torch.arange(0, embed_dim // num_heads, 2).float() / (embed_dim // num_heads))
+        )
+        self.register_buffer("table", torch.outer(torch.arange(2100.0), rates), persistent=False)
 
-    def turned(self, x, past):
-        angles = self.angles[past : past + x.shape[2]].repeat_interleave(2, -1)
+    def turn(self, x, first=0):
+        angles = self.table[first : first + x.shape[2]].repeat_interleave(2, -1)
         partners = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
         return x * angles.cos() + partners * angles.sin()
 
-    def forward(self, x, cache=None):
-        batch, new, width = x.shape
-        past = 0 if cache is None else cache[0].size(2)
-        q = self.turned(self.query(x).view(batch, new, self.H, self.D).transpose(1, 2), past)
-        k = self.turned(self.key(x).view(batch, new, self.K, self.D).transpose(1, 2), past)
-        v = self.value(x).view(batch, new, self.K, self.D).transpose(1, 2)
-        if past:
-            k, v = torch.cat((cache[0], k), -2), torch.cat((cache[1], v), -2)
+    def share(self, x):
+        return x
+
+    def attend(self, query, key, value):
+        later = torch.ones(query.shape[2], key.shape[2]).triu(key.shape[2] - query.shape[2] + 1) == 1
         heads = []
-        for head in range(self.H):
-            keys, values = k[:, head // (self.H // self.K)], v[:, head // (self.H // self.K)]
-            scores = q[:, head] @ keys.mT / math.sqrt(self.D)
-            later = torch.ones_like(scores).triu(past + 1) == 1
-            heads.append(scores.masked_fill(later, -1e9).softmax(-1) @ values)
-        return self.output(torch.cat(heads, -1)), [k, v]
-
-
-@grouped_rotary_attention.mistake(
-    "The numbers are right, but the list that was passed in as the cache was written into. Return a new pair."
-)
-class WritesIntoTheList(Attention):
-    def forward(self, x, cache=None):
-        output, total = super().forward(x, cache)
-        if isinstance(cache, list):
-            cache[0], cache[1] = total
-        return output, total
+        for head in range(self.num_heads):
+            shared = head // (self.num_heads // self.num_kv_heads)
+            scores = query[:, head] @ key[:, shared].mT / math.sqrt(query.shape[-1])
+            heads.append(scores.masked_fill(later, -1e9).softmax(-1) @ value[:, shared])
+        return torch.stack(heads, dim=1)
 
 
 add_mistakes(
@@ -332,9 +305,18 @@ add_mistakes(
     TableInTheState=(
         "A mask or table is in the `state_dict`. Register it with `persistent=False`.",
         {
-            "__init__": lambda self, *given, **more: (
-                Attention.__init__(self, *given, **more),
+            "refuse_odd": lambda self, *given: (
+                Attention.refuse_odd(self, *given),
                 self.register_buffer("table", torch.ones(8)),
+            )
+        },
+    ),
+    WritesIntoTheList=(
+        "The numbers are right, but the list passed in as the cache was written into. Return a new pair.",
+        {
+            "returned_cache": lambda self, old, new, total: (
+                old.__setitem__(slice(2), total) if isinstance(old, list) else None,
+                total,
             )[1]
         },
     ),

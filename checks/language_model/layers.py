@@ -143,22 +143,14 @@ class Attention(MultiHeadLayer):
         """(B, H_kv, T, D) -> (B, H, T, D)"""
         return x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
 
-    def share_values(self, x):
-        return self.share(x)
-
-    def mask(self, new, total):
-        """True = may attend: (T_new, T)"""
-        return torch.ones(new, total, dtype=torch.bool).tril(self.diagonal(new, total))
-
     def diagonal(self, new, total):
         """The column of the last key that the first new token sees."""
         return total - new
 
-    def weights(self, scores):
-        return self.softmax(self.fill(scores, ~self.mask(*scores.shape[-2:])))
-
     def attend(self, query, key, value):
-        return self.weights(query @ key.mT / self.scale(query.shape[-1])) @ value
+        scores = query @ key.mT / self.scale(query.shape[-1])
+        visible = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(self.diagonal(*scores.shape[-2:]))
+        return self.softmax(self.fill(scores, ~visible)) @ value
 
     def returned_cache(self, old, new, total):
         """The cache that is returned, of the one that came, the new keys and values, and all of them."""
@@ -167,7 +159,7 @@ class Attention(MultiHeadLayer):
     def forward(self, x, cache=None):
         query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])
         key, value = self.extend(cache, *new)
-        output = self.finish(self.merge(self.attend(query, self.share(key), self.share_values(value))))
+        output = self.finish(self.merge(self.attend(query, self.share(key), self.share(value))))
         return output, self.returned_cache(cache, tuple(new), (key, value))
 
 
@@ -186,18 +178,26 @@ class Block(nn.Module):
     def attention_of(self, *given):
         return Attention(*given)
 
-    def attend(self, x, cache):
-        """What the attention returns."""
-        return self.attention(self.norm1(x), cache)
+    def read(self, norm, x):
+        """What the half with this norm reads."""
+        return norm(x)
 
-    def add(self, x, found):
-        """x behind the attention."""
+    def attend(self, x, cache):
+        return self.attention(x, cache)
+
+    def add(self, norm, x, found):
+        """x behind the half with this norm."""
         return x + found
+
+    def first(self, x, cache):
+        """x and the cache behind the attention."""
+        found, cache = self.attend(self.read(self.norm1, x), cache)
+        return self.add(self.norm1, x, found), cache
 
     def second(self, x, before):
         """x behind the MLP; `before` is the block's own input."""
-        return x + self.mlp(self.norm2(x))
+        return self.add(self.norm2, x, self.mlp(self.read(self.norm2, x)))
 
     def forward(self, x, cache=None):
-        found, total = self.attend(x, cache)
-        return self.second(self.add(x, found), x), total
+        middle, cache = self.first(x, cache)
+        return self.second(middle, x), cache

@@ -97,9 +97,8 @@ def telling(answer):
         try:
             result = answer(tensors, layer, **given)
         except Exception as error:
-            report = {"error": type(error).__name__}
             named = any(name in str(error) for name in missing)
-            return report | ({"names a missing entry in full": named} if missing else {})
+            return {"error": type(error).__name__, "names a missing entry in full": named}
         if not isinstance(result, dict):
             return {"error": "none", "returned instead": type(result).__name__}
         query, old = result.get("attention.query.weight"), tensors.get(f"blk.{layer}.attn_q.weight")

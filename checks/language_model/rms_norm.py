@@ -76,14 +76,6 @@ class ByTheLength(Norm):
         return (squares + self.eps).sqrt().unsqueeze(-1)
 
 
-@rms_norm.accepted_alternative(
-    "The root and the division in one: a power of -1/2. (Only this step is shown.)"
-)
-class ByAPower(Norm):
-    def forward(self, x):
-        return self.weight * (x * (x.pow(2).mean(-1, keepdim=True) + self.eps).pow(-0.5))
-
-
 @rms_norm.accepted_alternative
 class WithAFunction(nn.Module):
     def __init__(self, embed_dim, eps=1e-5):
