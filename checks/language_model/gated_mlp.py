@@ -5,7 +5,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 from .layers import MLP, ModelDraw
 
@@ -141,10 +140,6 @@ add_mistakes(
         "The activation is GELU, as in BERT. These weights were trained with silu, z · sigmoid(z).",
         {"activation": lambda self, x: F.gelu(x)},
     ),
-    TanhGelu=(
-        "The activation is the tanh approximation of GELU. Use silu, z · sigmoid(z).",
-        {"activation": lambda self, x: F.gelu(x, approximate="tanh")},
-    ),
     Relu=(
         "The activation is ReLU. These weights were trained with silu, which is not 0 for negative numbers.",
         {"activation": lambda self, x: F.relu(x)},
@@ -173,20 +168,4 @@ add_mistakes(
         "Large numbers give NaN: infinity is divided by infinity. Divide by 1 + exp(−z), or use F.silu.",
         {"activation": lambda self, x: x * x.exp() / (1 + x.exp())},
     ),
-    InHalfPrecision=(
-        "The numbers are rough, as if computed in half precision. Keep the dtype of x throughout.",
-        {"hidden": lambda self, gate, up: (F.silu(gate.bfloat16()) * up.bfloat16()).to(gate)},
-    ),
-)
-
-
-add_causes(
-    gated_mlp,
-    MLP,
-    {
-        "silu were taken of the sum of gate and `up`": {"hidden": lambda self, gate, up: F.silu(gate + up)},
-        "`up` were the gate, by a sigmoid": {"hidden": lambda self, gate, up: gate * torch.sigmoid(up)},
-        "the gate went through a softmax": {"activation": lambda self, x: x.softmax(-1)},
-        "the gate were z · sigmoid(1.702 z)": {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
-    },
 )

@@ -28,41 +28,25 @@ def with_weights(answer, sizes, state, dtype):
     return layer
 
 
-def in_pieces(answer):
-    """The layer goes over a text piece by piece; all its outputs, and the last cache."""
+def walking(answer):
+    """The layer goes over pieces of a text, each behind an earlier cache: all its outputs and caches."""
 
-    def walked(x, sizes, state, lengths):
+    def walked(x, sizes, state, lengths, steps):
         layer = with_weights(answer, sizes, state, x.dtype)
-        outputs, cache = [], None
-        for piece in x.split(lengths, dim=1):
-            output, cache = pair(layer(piece, cache))
+        pieces, outputs, caches = x.split(lengths, dim=1), [], [None]
+        for piece, past in steps:
+            output, cache = pair(layer(pieces[piece], caches[past]))
             outputs.append(output)
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
+            caches.append(cache)
+        keys, values = zip(*caches[1:], strict=True)
+        return torch.cat(outputs, dim=1), (torch.cat(keys, dim=2), torch.cat(values, dim=2))
 
     return walked
 
 
-def twice(answer):
-    """One cache is continued in two ways, then the first of them goes on, and then it is begun once more."""
-
-    def walked(x, sizes, state, lengths):
-        layer = with_weights(answer, sizes, state, x.dtype)
-        prompt, one, other = x.split(lengths, dim=1)
-        first, cache = pair(layer(prompt))
-        second, branch = pair(layer(one, cache))
-        outputs = [first, second]
-        for piece, past in ((other, cache), (other, branch), (one, cache)):
-            outputs.append(pair(layer(piece, past))[0])
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
-
-    return walked
-
-
-def twice_without_gradients(answer):
+def walking_without_gradients(answer):
     """The same without gradients, as in generation."""
-    return torch.no_grad()(twice(answer))
+    return torch.no_grad()(walking(answer))
 
 
 def state_of(answer):
@@ -88,6 +72,8 @@ grouped_rotary_attention = Exercise(
 # Query heads, key/value heads, head size.
 LARGE, THREE_TO_ONE, TWO_TO_ONE = (14, 7, 18), (6, 2, 8), (10, 5, 8)
 ALIKE, SHARED = (7, 7, 14), (7, 1, 14)
+# One cache is continued in two ways, then the first of them goes on, and then it is begun once more.
+TWICE = ((0, 0), (1, 1), (2, 1), (2, 2), (1, 1))
 
 
 def _layer(draw, sizes, double=False, **given):
@@ -107,12 +93,14 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     return case(x, *cache, build=_layer(draw, sizes, double, **given), gradients=gradients)
 
 
-def _walk(draw, sizes, lengths, through=in_pieces, double=False, gradients=False):
+def _walk(draw, sizes, lengths, steps=None, through=walking, double=False, gradients=False):
     heads, kv_heads, head_size = sizes
     width = heads * head_size
     x = draw.normal(3, sum(lengths), width, dtype=torch.float64 if double else torch.float32)
     state = attention_state(draw, width, kv_heads * head_size)
-    return case(x, [width, heads, kv_heads], state, list(lengths), through=through, gradients=gradients)
+    steps = steps or [(piece, piece) for piece in range(len(lengths))]
+    given = [width, heads, kv_heads], state, list(lengths), list(steps)
+    return case(x, *given, through=through, gradients=gradients)
 
 
 @grouped_rotary_attention.group("its four weights, and nothing else in its state_dict", points=0.5)
@@ -161,8 +149,8 @@ def pieces(draw):
 
 @grouped_rotary_attention.group("one cache continued twice", points=1)
 def branches(draw):
-    yield _walk(draw, TWO_TO_ONE, draw.shuffled((3, 4, 6)), twice)
-    yield _walk(draw, THREE_TO_ONE, (6, 1, 1), twice_without_gradients, double=True)
+    yield _walk(draw, TWO_TO_ONE, draw.shuffled((3, 4, 6)), TWICE)
+    yield _walk(draw, THREE_TO_ONE, (6, 1, 1), TWICE, walking_without_gradients, double=True)
 
 
 @grouped_rotary_attention.group("another base", points=0.5)
@@ -320,10 +308,6 @@ add_mistakes(
             )[1]
         },
     ),
-    SplitsWithoutTranspose=(
-        "The heads are cut with a view alone. Cut into (heads, D) first, then swap T and the heads.",
-        {"split": lambda self, x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)},
-    ),
     MergesWithoutTranspose=(
         "The heads are merged without swapping T and H back, so tokens are mixed. Swap first.",
         {"merge": lambda self, x: x.reshape(x.shape[0], x.shape[2], -1)},
@@ -360,10 +344,6 @@ add_mistakes(
         "The mask is one position ahead: each token also sees the one after it. It may see up to itself.",
         {"diagonal": lambda self, new, total: total - new + 1},
     ),
-    HiddenScoresOfZero=(
-        "Hidden scores are set to 0, which is a score like any other. Set them to -inf.",
-        {"fill": lambda self, scores, hidden: scores.masked_fill(hidden, 0.0)},
-    ),
     ValuesTurned=(
         "The values are turned as well. What a token passes on does not depend on its position.",
         {"turned": lambda self, *parts: tuple(self.turn(part, parts[-1]) for part in parts[:-1])},
@@ -383,10 +363,6 @@ add_mistakes(
     StartsAgain=(
         "After a cache the positions start at 0 again. Begin with the length of the cached keys.",
         {"project": lambda self, x, past: Attention.project(self, x, 0)},
-    ),
-    PositionsFromOne=(
-        "Positions count from 1, so keys do not fit a cache. The first token is turned by 0.",
-        {"positions": lambda self, first, length: Attention.positions(self, first + 1, length)},
     ),
     TurnedTwice=(
         "The cached keys are turned once more. Turn the new keys only, before they join the cache.",
@@ -410,10 +386,6 @@ add_mistakes(
             "share": lambda self, x: x,
             "repeated": Attention.share,
         },
-    ),
-    CacheIgnored=(
-        "`cache` changes nothing: the new tokens see only each other. Put the cached keys and values first.",
-        {"forward": lambda self, x, cache=None: Attention.forward(self, x)},
     ),
     ReturnsNewOnesOnly=(
         "The cache that you return holds the new tokens only. Return past and new together.",

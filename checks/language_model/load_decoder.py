@@ -315,10 +315,6 @@ add_mistakes(
         "The reordered rows were written into the tensors of the file. Put them into a new tensor.",
         {"order": lambda rows, heads: rows.copy_(_neighbours(rows, heads).clone())},
     ),
-    float32_always=(
-        "The tensors are converted to float32. Return them with the dtype that they have.",
-        {"look": lambda tensors, name: tensors[name].float()},
-    ),
 )
 
 

@@ -4,7 +4,6 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring import FLOATS, RMS_NORM, Exercise, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 from .layers import ModelDraw, Norm
 
@@ -140,10 +139,6 @@ add_mistakes(
         "`weight` is made and not used. Multiply the normalised numbers by it.",
         {"weighted": lambda self, normalised: normalised},
     ),
-    OnePlusWeight=(
-        "The numbers are multiplied by 1 + weight, as in Gemma. Multiply by the weight itself.",
-        {"weighted": lambda self, normalised: normalised * (1 + self.weight)},
-    ),
     OverTheTokens=(
         "The mean is taken over the tokens of a text. Take one for each token, over its E numbers.",
         {"size": lambda self, x: x.square().mean(-2 if x.dim() > 1 else -1, keepdim=True)},
@@ -160,10 +155,6 @@ add_mistakes(
         "The tokens are divided by the mean of the squares itself. Take its root.",
         {"divisor": lambda self, x: self.size(x) + self.eps},
     ),
-    SquareOfTheMean=(
-        "The mean is taken before the square. Square first: it is the mean of the squares.",
-        {"size": lambda self, x: x.mean(-1, keepdim=True).square()},
-    ),
     DivisorDetached=(
         "The numbers are right, the gradient is not: the root mean square left the graph. Leave it in.",
         {"divisor": lambda self, x: Norm.divisor(self, x).detach()},
@@ -176,19 +167,4 @@ add_mistakes(
         "The result is right, but x was written into, perhaps by `/=`. Make a new tensor.",
         {"forward": lambda self, x: (lambda y: (x.data.copy_(y), y)[1])(Norm.forward(self, x))},
     ),
-)
-
-
-add_causes(
-    rms_norm,
-    Norm,
-    {
-        "`eps` were a lower limit under the root": {
-            "divisor": lambda self, x: torch.sqrt(self.size(x).clamp(min=self.eps))
-        },
-        "the divisor were the standard deviation of a sample, and `eps`": {
-            "divisor": lambda self, x: x.std(-1, keepdim=True, correction=x.shape[-1] > 1) + self.eps
-        },
-        "the weight were squared": {"weighted": lambda self, normalised: normalised * self.weight**2},
-    },
 )

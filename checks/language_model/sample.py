@@ -301,11 +301,6 @@ def _kept_by_sum(shares, top_p, keep):
     return _back(ordered.masked_fill(~kept, 0.0), tokens)
 
 
-def _least_likely(shares, top_p):
-    ordered, tokens = shares.sort(dim=-1, stable=True)
-    return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
-
-
 def _seeded_globally(shares, generator):
     if generator is not None:
         torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
@@ -322,13 +317,6 @@ add_mistakes(
     zero_takes_the_last=(
         "At `temperature=0` the last of equal maxima is taken. Take the first, as `argmax` does.",
         {"largest": lambda logits: logits.shape[-1] - 1 - logits.flip(-1).argmax(-1)},
-    ),
-    one_column=(
-        "The result is (B, 1), as `multinomial` returns it. Drop the last axis.",
-        {
-            "largest": lambda logits: logits.argmax(-1, keepdim=True),
-            "draw": lambda shares, generator: torch.multinomial(shares, 1, generator=generator),
-        },
     ),
     drawn_keeps_an_axis=(
         "A drawn result is (B, 1), and at temperature 0 it is (B,). Drop the last axis.",
@@ -350,13 +338,9 @@ add_mistakes(
         "The softmax is applied twice, so the shares are far too even. Draw from the shares themselves.",
         {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits / temperature, -1), -1)},
     ),
-    shares_divided=(
-        "The temperature divides the shares, which changes no proportions. Divide the logits.",
-        {"soften": lambda logits, temperature: torch.softmax(logits, -1) / temperature},
-    ),
-    exponentials_too_large=(
-        "Large logits give NaN: their exponentials are infinite. Subtract each row's largest logit first.",
-        {"soften": lambda logits, temperature: (lambda e: e / e.sum(-1, True))((logits / temperature).exp())},
+    temperature_multiplied=(
+        "The temperature works the other way round. Divide the logits by it.",
+        {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
     ),
     top_p_ignored=(
         "`top_p` changes nothing: all tokens can be drawn. Give those beyond the cut a share of 0.",
@@ -373,10 +357,6 @@ add_mistakes(
                 shares, top_p, lambda o, sums, p: (sums - o).roll(1, -1) < p
             )
         },
-    ),
-    least_likely_kept=(
-        "The sum begins with the least likely token. Sort in descending order.",
-        {"cut": _least_likely},
     ),
     not_sorted=(
         "The sum runs in the order of the vocabulary. Sort by share first.",
