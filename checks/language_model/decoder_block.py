@@ -136,8 +136,7 @@ def own_weights(draw):
 
 
 @decoder_block.accepted_alternative(
-    "Both sums change a tensor of their own in place, which saves one tensor the size of the batch each; "
-    "the input itself is left alone. (Only the sums are shown.)"
+    "Both sums change a tensor of their own in place, and leave the input alone. (Only the sums are shown.)"
 )
 class SumsInPlace(Block):
     def add(self, norm, x, found):
@@ -145,8 +144,7 @@ class SumsInPlace(Block):
 
 
 @decoder_block.accepted_alternative(
-    "A list of the two changes, each with its norm: longer, and where a stream is logged or measured, each "
-    "change has one place. (Only this step is shown.)"
+    "A list of the two changes: longer, and easier to log or measure. (Only this step is shown.)"
 )
 class AsChanges(Block):
     def forward(self, x, cache=None):
@@ -186,10 +184,6 @@ add_mistakes(
     PostNorm=(
         "This is post-norm, lesson 13's block. Here the norms come first, and the sum stays as it is.",
         {"read": lambda self, norm, x: x, "add": lambda self, norm, x, found: norm(x + found)},
-    ),
-    NormOfTheResult=(
-        "The norms are taken of what attention and MLP return. Normalise what these read.",
-        {"read": lambda self, norm, x: x, "add": lambda self, norm, x, found: x + norm(found)},
     ),
     ResidualFromTheNorm=(
         "Each half adds its result to the normalised x. Add it to x as it was.",

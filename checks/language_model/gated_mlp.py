@@ -65,10 +65,7 @@ def own_weights(draw):
     yield case(4 * draw.normal(batch, length, embed_dim), build=fresh)
 
 
-@gated_mlp.accepted_alternative(
-    "One product for both projections, whose rows are put together for the call: fewer, larger steps. (Only "
-    "this step is shown.)"
-)
+@gated_mlp.accepted_alternative("One product for both projections: fewer steps. (Only this step is shown.)")
 class InOneProduct(MLP):
     def forward(self, x):
         both = F.linear(x, torch.cat([self.gate.weight, self.up.weight]))

@@ -5,7 +5,6 @@ import math
 import torch
 
 from attention_lab.authoring import FUSED_ATTENTION, Exercise, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 from .layers import OF_ANGLES, Attention, ModelDraw, attention_state
 
@@ -229,8 +228,7 @@ def refusals(draw):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "The turn as a product of complex numbers, and the queries of a group on an axis of their own, over "
-    "which one key/value head is broadcast. (Only these steps are shown.)"
+    "The turn as a product of complex numbers, and an axis for the group. (Only these steps are shown.)"
 )
 class ByComplexNumbers(Attention):
     def turn(self, x, first=0):
@@ -246,8 +244,7 @@ class ByComplexNumbers(Attention):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "A table of all angles is made once, each number meets its partner, and the heads come one by one. "
-    "(Only these steps are shown.)"
+    "A table of all angles is made once, and the heads come one by one. (Only these steps are shown.)"
 )
 class HeadByHead(Attention):
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
@@ -395,25 +392,4 @@ add_mistakes(
         "You return the output only. Return a pair, (output, cache), even if no cache was passed in.",
         {"forward": lambda self, x, cache=None: Attention.forward(self, x, cache)[0]},
     ),
-)
-
-
-add_causes(
-    grouped_rotary_attention,
-    Attention,
-    {
-        "the scores were divided by √E": {
-            "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)
-        },
-        "the keys were not turned": {"turned": lambda self, q, k, v, past: (self.turn(q, past), k, v)},
-        "the keys began at position 0 after a cache, and the queries did not": {
-            "turned": lambda self, q, k, v, past: (self.turn(q, past), self.turn(k), v)
-        },
-        "the positions after a cache began at T_past + 1": {
-            "project": lambda self, x, past: Attention.project(self, x, past + (past > 0))
-        },
-        "the positions after a cache began at T_past - 1": {
-            "project": lambda self, x, past: Attention.project(self, x, max(past - 1, 0))
-        },
-    },
 )

@@ -161,8 +161,7 @@ def load(
 
 
 @load_decoder.accepted_alternative(
-    "A list of row numbers says what happens in words: of each head, the first row of both halves, then the "
-    "second. Print it, and you see the permutation itself."
+    "A list of row numbers: of each head, the first row of both halves, then the second, and so on."
 )
 def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     if layout != "pairs" and layout != "halves":
@@ -182,8 +181,7 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
 
 
 @load_decoder.accepted_alternative(
-    "Head by head, with both halves stacked: longer, and each step can be looked at. The file's entries are "
-    "checked first, so that nothing is done by halves."
+    "Head by head, with both halves stacked: longer, and each step can be looked at."
 )
 def head_by_head(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     names = {f"{ours}.weight": f"blk.{layer}.{theirs}.weight" for ours, theirs in PARTS.items()}
@@ -203,11 +201,6 @@ def head_by_head(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
 def _exchanged(one, other):
     """The names with two of GGUF's changed over."""
     return PARTS | {one: PARTS[other], other: PARTS[one]}
-
-
-def _last(tensors, start, end):
-    """The last entry whose name begins and ends like this."""
-    return [tensor for name, tensor in tensors.items() if name.startswith(start) and name.endswith(end)][-1]
 
 
 add_mistakes(
@@ -236,9 +229,11 @@ add_mistakes(
     prefix_match=(
         "For layer 1 you also took entries of layer 10, 11 or 21. Use the full name, with its dots.",
         {
-            "look": lambda tensors, name: _last(
-                tensors, name[: name.index(".", 4)], name[name.rindex(".", 0, -7) :]
-            )
+            "look": lambda tensors, name: [
+                tensors[entry]
+                for entry in tensors
+                if entry.startswith(name[:5]) and entry.split(".")[2:] == name.split(".")[2:]
+            ][-1]
         },
     ),
     files_own_names=(

@@ -62,10 +62,7 @@ def gradients(draw):
     yield drawn
 
 
-@rms_norm.accepted_alternative(
-    "A mean of squares is a squared length over E: the norm of the vector, and the root of E. (Only this "
-    "step is shown.)"
-)
+@rms_norm.accepted_alternative("A mean of squares is a squared length over E. (Only this step is shown.)")
 class ByTheLength(Norm):
     def size(self, x):
         return torch.linalg.vector_norm(x, dim=-1, keepdim=True).square() / x.shape[-1]
