@@ -67,8 +67,7 @@ def behind_a_cache(draw):
     (hidden_dim,) = draw.sizes(1)
     for lengths in (draw.shuffled((1, 3, 4)), [1] * 5):
         x = draw.normal(3, sum(lengths), SMALL[0])
-        steps = [(piece, piece) for piece in range(len(lengths))]
-        yield case(x, [*SMALL, hidden_dim], _state(draw, SMALL, hidden_dim), lengths, steps, through=walking)
+        yield case(x, [*SMALL, hidden_dim], _state(draw, SMALL, hidden_dim), lengths, through=walking)
 
 
 @decoder_block.group("another base and another eps; equal sizes", points=1)
@@ -226,7 +225,7 @@ add_mistakes(
         {"attend": lambda self, x, cache: self.attention(x)},
     ),
     OldCacheReturned=(
-        "The cache that was passed in is returned: the new tokens are not in it. Return the attention's.",
+        "The new tokens are not in the cache that you return. Return the one that the attention returns.",
         {"attend": lambda self, x, cache: (self.attention(x, cache)[0], cache)},
     ),
     OutputOnly=(

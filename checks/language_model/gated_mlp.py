@@ -84,20 +84,6 @@ class ByTheFormula(MLP):
 
 
 @gated_mlp.mistake(
-    "`gate` and `up` are one projection of twice the width. Make an nn.Linear for each, as in the checkpoint."
-)
-class OneWideProjection(nn.Module):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__()
-        self.gate_up = nn.Linear(embed_dim, 2 * hidden_dim, bias=False)
-        self.down = nn.Linear(hidden_dim, embed_dim, bias=False)
-
-    def forward(self, x):
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(F.silu(gate) * up)
-
-
-@gated_mlp.mistake(
     "There are two projections only, as in lesson 13's block. The third one, `gate`, is multiplied with `up`."
 )
 class TwoProjections(nn.Module):

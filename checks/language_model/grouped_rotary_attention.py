@@ -28,12 +28,15 @@ def with_weights(answer, sizes, state, dtype):
 
 
 def walking(answer):
-    """The layer goes over pieces of a text, each behind an earlier cache: all its outputs and caches."""
+    """The layer goes over pieces of a text, each behind an earlier cache: all its outputs and caches.
 
-    def walked(x, sizes, state, lengths, steps):
+    A step is a piece and a cache, by their numbers; without steps the pieces follow each other.
+    """
+
+    def walked(x, sizes, state, lengths, steps=()):
         layer = with_weights(answer, sizes, state, x.dtype)
         pieces, outputs, caches = x.split(lengths, dim=1), [], [None]
-        for piece, past in steps:
+        for piece, past in steps or ((number, number) for number in range(len(lengths))):
             output, cache = pair(layer(pieces[piece], caches[past]))
             outputs.append(output)
             caches.append(cache)
@@ -92,12 +95,11 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     return case(x, *cache, build=_layer(draw, sizes, double, **given), gradients=gradients)
 
 
-def _walk(draw, sizes, lengths, steps=None, through=walking, double=False, gradients=False):
+def _walk(draw, sizes, lengths, steps=(), through=walking, double=False, gradients=False):
     heads, kv_heads, head_size = sizes
     width = heads * head_size
     x = draw.normal(3, sum(lengths), width, dtype=torch.float64 if double else torch.float32)
     state = attention_state(draw, width, kv_heads * head_size)
-    steps = steps or [(piece, piece) for piece in range(len(lengths))]
     given = [width, heads, kv_heads], state, list(lengths), list(steps)
     return case(x, *given, through=through, gradients=gradients)
 
@@ -276,7 +278,7 @@ add_mistakes(
     grouped_rotary_attention,
     Attention,
     RepeatsWholeRows=(
-        "Query head h uses key/value head h % H_kv. It should be h // G: repeat each head by itself.",
+        "Query head h gets keys or values of head h % H_kv. It should be h // G: repeat each head by itself.",
         {"share": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
     ),
     KeysAsWideAsQueries=(
@@ -286,15 +288,6 @@ add_mistakes(
     WithBias=(
         "The projections have a bias, which nn.Linear adds by default. All four are made with `bias=False`.",
         {"with_bias": True},
-    ),
-    TableInTheState=(
-        "A mask or table is in the `state_dict`. Register it with `persistent=False`.",
-        {
-            "refuse_odd": lambda self, *given: (
-                Attention.refuse_odd(self, *given),
-                self.register_buffer("table", torch.ones(8)),
-            )
-        },
     ),
     WritesIntoTheList=(
         "The numbers are right, but the list passed in as the cache was written into. Return a new pair.",
@@ -374,14 +367,6 @@ add_mistakes(
         {
             "turned": lambda self, query, key, value, past: (self.turn(query, past), key, value),
             "attend": lambda self, query, key, value: Attention.attend(self, query, self.turn(key), value),
-        },
-    ),
-    RepeatedInTheCache=(
-        "The cache holds keys and values of all H query heads. Repeat them for the scores only.",
-        {
-            "extend": lambda self, cache, *new: Attention.extend(self, cache, *map(self.repeated, new)),
-            "share": lambda self, x: x,
-            "repeated": Attention.share,
         },
     ),
     ReturnsNewOnesOnly=(

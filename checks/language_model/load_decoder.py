@@ -210,6 +210,10 @@ add_mistakes(
         "Key and value have changed places. Load each under its own name.",
         {"parts": _exchanged("attention.key", "attention.value")},
     ),
+    query_and_key_exchanged=(
+        "Query and key have changed places: `attn_q` is the query, `attn_k` the key.",
+        {"parts": _exchanged("attention.query", "attention.key")},
+    ),
     norms_exchanged=(
         "The two norms have changed places: `attn_norm` is the one before the attention, `norm1`.",
         {"parts": _exchanged("norm1", "norm2")},
@@ -232,7 +236,8 @@ add_mistakes(
             "look": lambda tensors, name: [
                 tensors[entry]
                 for entry in tensors
-                if entry.startswith(name[:5]) and entry.split(".")[2:] == name.split(".")[2:]
+                if entry.startswith(name[: name.index(".", 4)])
+                and entry.split(".")[2:] == name.split(".")[2:]
             ][-1]
         },
     ),
@@ -262,12 +267,20 @@ add_mistakes(
         "The rows of query and key are reordered in both layouts. In pairs, as in GGUF, they are right.",
         {"reorders": lambda layout: _strict(layout) or True},
     ),
+    layouts_exchanged=(
+        'The layouts have changed places: rows stay with "pairs", and are reordered with "halves".',
+        {"reorders": lambda layout: not _strict(layout)},
+    ),
+    halves_by_default=(
+        'Without `layout`, rows are reordered. The default is "pairs", the order of GGUF files.',
+        lambda tensors, layer, layout="halves", *heads, **more: load(tensors, layer, layout, *heads, **more),
+    ),
     the_other_direction=(
         "The permutation is the inverse of the right one: that is lesson 10's `to_halves` itself.",
         {"order": lambda rows, heads: rows.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)},
     ),
     across_heads=(
-        "The rows were sorted across the whole matrix, so heads are mixed. Sort within each head.",
+        "Rows of several heads were sorted together. Cut the rows into heads, and sort within each.",
         {"order": lambda rows, heads: _neighbours(rows, 1)},
     ),
     kv_heads_ignored=(

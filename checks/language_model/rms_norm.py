@@ -100,10 +100,6 @@ add_mistakes(
             "weighted": lambda self, normalised: normalised * self.weight + self.bias,
         },
     ),
-    WeightInABuffer=(
-        "`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.",
-        {"set_up": lambda self, count: self.register_buffer("weight", torch.ones(count))},
-    ),
     ZerosAtFirst=(
         "The weight begins at 0, so a new layer returns zeros. Let it begin at 1.",
         {"set_up": lambda self, count: setattr(self, "weight", nn.Parameter(torch.zeros(count)))},
@@ -120,6 +116,10 @@ add_mistakes(
         "`eps` is added to the root, and belongs under it: to the mean of the squares.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x)) + self.eps},
     ),
+    EpsAsTheLeast=(
+        "`eps` is a lower limit of the mean of the squares, and should be added to it.",
+        {"divisor": lambda self, x: torch.sqrt(self.size(x).clamp(min=self.eps))},
+    ),
     NoEps=(
         "`eps` is not used, so a token of zeros becomes NaN. Add it to the mean of the squares.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x))},
@@ -132,16 +132,20 @@ add_mistakes(
         "Without `eps`, 1e-6 is used, as in some other models. The default of this layer is 1e-5.",
         {"__init__": lambda self, embed_dim, eps=1e-6: Norm.__init__(self, embed_dim, eps)},
     ),
+    EpsilonOfTheDtype=(
+        "Without `eps`, a much smaller number than 1e-5 is used. The default of this layer is 1e-5.",
+        {"__init__": lambda self, embed_dim, eps=1e-8: Norm.__init__(self, embed_dim, eps)},
+    ),
     NoWeight=(
         "`weight` is made and not used. Multiply the normalised numbers by it.",
         {"weighted": lambda self, normalised: normalised},
     ),
     OverTheTokens=(
-        "The mean is taken over the tokens of a text. Take one for each token, over its E numbers.",
+        "The mean is taken over tokens or texts. Take one for each token, over its E numbers: the last axis.",
         {"size": lambda self, x: x.square().mean(-2 if x.dim() > 1 else -1, keepdim=True)},
     ),
     OverEverything=(
-        "One mean is taken over all tokens and texts. Take one for each token, over the last axis.",
+        "One mean is taken for many tokens. Take one for each token, over the last axis only.",
         {"size": lambda self, x: x.square().mean()},
     ),
     SumOfTheSquares=(
@@ -155,10 +159,6 @@ add_mistakes(
     DivisorDetached=(
         "The numbers are right, the gradient is not: the root mean square left the graph. Leave it in.",
         {"divisor": lambda self, x: Norm.divisor(self, x).detach()},
-    ),
-    InHalfPrecision=(
-        "The numbers are rough, as if computed in half precision. Keep the dtype of x throughout.",
-        {"forward": lambda self, x: self.weighted((x.bfloat16() / self.divisor(x).bfloat16()).to(x))},
     ),
     WritesIntoX=(
         "The result is right, but x was written into, perhaps by `/=`. Make a new tensor.",

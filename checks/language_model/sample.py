@@ -299,6 +299,11 @@ def _kept_by_sum(shares, top_p, keep):
     return _back(ordered.masked_fill(~kept, 0.0), tokens)
 
 
+def _least_likely(shares, top_p):
+    ordered, tokens = shares.sort(dim=-1, stable=True)
+    return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
+
+
 add_mistakes(
     sample,
     choose,
@@ -311,7 +316,7 @@ add_mistakes(
         {"largest": lambda logits: logits.shape[-1] - 1 - logits.flip(-1).argmax(-1)},
     ),
     drawn_keeps_an_axis=(
-        "A drawn result is (B, 1), and at temperature 0 it is (B,). Drop the last axis.",
+        "A drawn result is (B, 1), as `multinomial` returns it. Drop the last axis.",
         {"draw": lambda shares, generator: torch.multinomial(shares, 1, generator=generator)},
     ),
     squeezed=(
@@ -350,6 +355,10 @@ add_mistakes(
             )
         },
     ),
+    least_likely_kept=(
+        "The sum begins with the least likely token. Sort in descending order.",
+        {"cut": _least_likely},
+    ),
     not_sorted=(
         "The sum runs in the order of the vocabulary. Sort by share first.",
         {"cut": lambda shares, top_p: shares.masked_fill(shares.cumsum(-1) - shares >= top_p, 0.0)},
@@ -357,6 +366,14 @@ add_mistakes(
     last_of_equals=(
         "Among equal shares the higher index is kept first. Sort in descending order, and stably.",
         {"cut": lambda shares, top_p: _cut(shares.flip(-1), top_p).flip(-1)},
+    ),
+    own_share_compared=(
+        "Each token's own share is compared with a limit. It is the running sum that has to reach `top_p`.",
+        {
+            "cut": lambda shares, p: shares.masked_fill(
+                (shares < 1 - p) & (shares < shares.amax(-1, True)), 0.0
+            )
+        },
     ),
     zeros_among_the_logits=(
         "What is left out gets a logit of 0, and is still drawn. Fill shares with 0, or logits with -inf.",
