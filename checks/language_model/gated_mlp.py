@@ -5,7 +5,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 from .layers import MLP, ModelDraw
 
@@ -66,19 +65,7 @@ def own_weights(draw):
     yield case(4 * draw.normal(batch, length, embed_dim), build=fresh)
 
 
-@gated_mlp.accepted_alternative(
-    "The sigmoid is the gate, and what it opens is the product of both projections: the same numbers, read "
-    "in another way. (Only this step is shown.)"
-)
-class BySigmoid(MLP):
-    def hidden(self, gate, up):
-        return torch.sigmoid(gate) * (gate * up)
-
-
-@gated_mlp.accepted_alternative(
-    "One product for both projections, whose rows are put together for the call: fewer, larger steps. (Only "
-    "this step is shown.)"
-)
+@gated_mlp.accepted_alternative("One product for both projections: fewer steps. (Only this step is shown.)")
 class InOneProduct(MLP):
     def forward(self, x):
         both = F.linear(x, torch.cat([self.gate.weight, self.up.weight]))
@@ -97,44 +84,7 @@ class ByTheFormula(MLP):
 
 
 @gated_mlp.mistake(
-    "The projections have a bias, which nn.Linear adds by default. All three are made with bias=False."
-)
-class WithBias(MLP):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__(embed_dim, hidden_dim, bias=True)
-
-
-@gated_mlp.mistake(
-    "`gate` and `up` are one projection of twice the width. Here each is an nn.Linear of its own, so that "
-    "the checkpoint's weights fit."
-)
-class OneWideProjection(nn.Module):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__()
-        self.gate_up = nn.Linear(embed_dim, 2 * hidden_dim, bias=False)
-        self.down = nn.Linear(hidden_dim, embed_dim, bias=False)
-
-    def forward(self, x):
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(F.silu(gate) * up)
-
-
-@gated_mlp.mistake(
-    "There is a norm inside the layer, so its state_dict holds too much. The block normalises before it "
-    "calls the layer: leave it out."
-)
-class NormInside(MLP):
-    def __init__(self, embed_dim, hidden_dim):
-        super().__init__(embed_dim, hidden_dim)
-        self.norm = nn.LayerNorm(embed_dim)
-
-    def forward(self, x):
-        return super().forward(self.norm(x))
-
-
-@gated_mlp.mistake(
-    "There are two projections only, as in lesson 13's block. The gate is a third one, `gate`, whose "
-    "activation is multiplied with what `up` returns."
+    "There are two projections only, as in lesson 13's block. The third one, `gate`, is multiplied with `up`."
 )
 class TwoProjections(nn.Module):
     def __init__(self, embed_dim, hidden_dim):
@@ -146,16 +96,15 @@ class TwoProjections(nn.Module):
         return self.down(F.silu(self.up(x)))
 
 
-def _gated_by(activation):
-    return {"hidden": lambda self, gate, up: activation(gate) * up}
-
-
 add_mistakes(
     gated_mlp,
     MLP,
+    WithBias=(
+        "The projections have a bias, which nn.Linear adds by default. Make all three with bias=False.",
+        {"with_bias": True},
+    ),
     SiluOnUp=(
-        "The activation is applied to `up`. It belongs to the other projection: silu of `gate`, times `up` "
-        "as it is.",
+        "The activation is applied to `up`. It belongs to `gate`, which is then multiplied with `up`.",
         {"hidden": lambda self, gate, up: gate * F.silu(up)},
     ),
     SiluOnBoth=(
@@ -163,14 +112,8 @@ add_mistakes(
         {"hidden": lambda self, gate, up: F.silu(gate) * F.silu(up)},
     ),
     SiluOfTheProduct=(
-        "The activation is applied to the product of both projections. It belongs to the gate alone, before "
-        "the product.",
+        "The activation is applied to the product. It belongs to the gate alone, before the product.",
         {"hidden": lambda self, gate, up: F.silu(gate * up)},
-    ),
-    SiluAfterDown=(
-        "The activation comes after `down`. It belongs to the gate, between the first projections and the "
-        "product.",
-        {"forward": lambda self, x: F.silu(self.down(self.gate(x) * self.up(x)))},
     ),
     NoActivation=(
         "There is no activation: the two projections are only multiplied. Send the gate through silu first.",
@@ -180,42 +123,20 @@ add_mistakes(
         "The activation is GELU, as in BERT. These weights were trained with silu, z · sigmoid(z).",
         {"activation": lambda self, x: F.gelu(x)},
     ),
-    TanhGelu=(
-        "The activation is the tanh approximation of GELU. These weights were trained with silu, z · "
-        "sigmoid(z).",
-        {"activation": lambda self, x: F.gelu(x, approximate="tanh")},
-    ),
-    QuickGelu=(
-        "The activation is z · sigmoid(1.702 z), an approximation of GELU. silu has no factor: z · "
-        "sigmoid(z).",
-        {"activation": lambda self, x: x * torch.sigmoid(1.702 * x)},
-    ),
     Relu=(
         "The activation is ReLU. These weights were trained with silu, which is not 0 for negative numbers.",
         {"activation": lambda self, x: F.relu(x)},
     ),
     Sigmoid=(
-        "The gate goes through a sigmoid only, as in the first gated units. silu also multiplies by the "
-        "number itself: z · sigmoid(z).",
+        "The gate goes through a sigmoid only. silu also multiplies by the number itself.",
         {"activation": lambda self, x: torch.sigmoid(x)},
     ),
-    Tanh=(
-        "The gate goes through tanh. These weights were trained with silu, z · sigmoid(z).",
-        {"activation": lambda self, x: torch.tanh(x)},
-    ),
-    Softmax=(
-        "The gate goes through a softmax, so its numbers depend on each other. silu treats each number by "
-        "itself: z · sigmoid(z).",
-        {"activation": lambda self, x: torch.softmax(x, -1)},
-    ),
     GateIgnored=(
-        "`gate` is made and not used: this is silu of `up`, then `down`. Multiply the activated gate with "
-        "what `up` returns.",
+        "`gate` is made and not used. Multiply the activated gate with what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(up)},
     ),
     UpIgnored=(
-        "`up` is made and not used: this is silu of `gate`, then `down`. Multiply the activated gate with "
-        "what `up` returns.",
+        "`up` is made and not used. Multiply the activated gate with what `up` returns.",
         {"hidden": lambda self, gate, up: F.silu(gate)},
     ),
     Added=(
@@ -227,38 +148,7 @@ add_mistakes(
         {"forward": lambda self, x: x + MLP.forward(self, x)},
     ),
     ExponentialsTooLarge=(
-        "Large numbers give NaN: the exponential of z is infinite, and infinity divided by infinity is no "
-        "number. Divide by 1 + exp(−z), or use a ready-made silu.",
+        "Large numbers give NaN: infinity is divided by infinity. Divide by 1 + exp(−z), or use F.silu.",
         {"activation": lambda self, x: x * x.exp() / (1 + x.exp())},
     ),
-    GateDetached=(
-        "The numbers are right, and no gradient reaches the gate: it left the graph, through `.detach()`, "
-        "`.data` or no_grad. Leave it in.",
-        {"activation": lambda self, x: F.silu(x).detach()},
-    ),
-    InHalfPrecision=(
-        "The numbers are rough, as if computed in half precision. Keep the dtype of x throughout.",
-        {"hidden": lambda self, gate, up: (F.silu(gate.bfloat16()) * up.bfloat16()).to(gate)},
-    ),
-)
-
-
-add_causes(
-    gated_mlp,
-    MLP,
-    {
-        "silu were taken of the sum of gate and `up`": {"hidden": lambda self, gate, up: F.silu(gate + up)},
-        "`up` were the gate, by a sigmoid": {"hidden": lambda self, gate, up: gate * torch.sigmoid(up)},
-        "the gate were selu": _gated_by(F.selu),
-        "the gate were softplus": _gated_by(F.softplus),
-        "the gate were elu": _gated_by(F.elu),
-        "the gate were a leaky ReLU": _gated_by(F.leaky_relu),
-        "the gate were mish": _gated_by(F.mish),
-        "the gate were a hard silu": _gated_by(F.hardswish),
-        "silu were applied twice to the gate": _gated_by(lambda x: F.silu(F.silu(x))),
-        "the gate were z · sigmoid(−z)": _gated_by(lambda x: x * torch.sigmoid(-x)),
-        "the gate were squared": _gated_by(lambda x: F.silu(x).square()),
-        "the gate were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(gate) * gate},
-        "`up` were multiplied with itself": {"hidden": lambda self, gate, up: F.silu(up) * up},
-    },
 )

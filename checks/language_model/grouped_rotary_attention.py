@@ -1,83 +1,54 @@
-"""The exercise `GroupedRotaryAttention`, and right answers written in other ways."""
+"""The exercise `GroupedRotaryAttention`, and the mistakes it can name."""
 
 import math
 
 import torch
-import torch.nn as nn
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, Tolerance, build, case
+from attention_lab.authoring import FUSED_ATTENTION, Exercise, add_mistakes, build, case
 
-from .layers import Attention, ModelDraw
-
-RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
-
-
-class WrongParametersError(Exception):
-    """The layer's parameters do not fit the weights that the judge sent."""
-
-
-def form(thing):
-    if isinstance(thing, (tuple, list)):
-        return f"({', '.join(map(form, thing))})"
-    return f"tensor of {thing.dim()} axes" if isinstance(thing, torch.Tensor) else type(thing).__name__
+from .layers import OF_ANGLES, Attention, ModelDraw, attention_state
 
 
 def pair(answered):
-    """The two results of a call. Whatever else comes back is told apart in words."""
-    if answered is None:
-        raise TypeError("nothing is returned: is the `return` line missing?")
-    if form(answered) != RIGHT_FORM:
-        raise TypeError(f"{form(answered)} is returned, and (output, (key, value)) asked for: {RIGHT_FORM}")
-    return answered
+    """The two results of a call, whose cache is a pair as well."""
+    match answered:
+        case [torch.Tensor(), [torch.Tensor(), torch.Tensor()]]:
+            return answered
+    raise TypeError(f"a {type(answered).__name__} is returned, and (output, (key, value)) asked for")
 
 
 def with_weights(answer, sizes, state, dtype):
     """The layer on these weights; other entries of its state_dict are another group's subject."""
     layer = answer(*sizes).to(dtype)
-    own = dict(layer.named_parameters())
-    wrong = [name for name in {**state, **own} if name not in own or name not in state]
-    wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
-    if wrong:
-        raise WrongParametersError(f"missing, too many or of another shape: {', '.join(wrong[:4])}")
+    own = {name: parameter.shape for name, parameter in layer.named_parameters()}
+    if own != {name: weight.shape for name, weight in state.items()}:
+        raise TypeError("a weight is missing, too many or of another shape")
     layer.load_state_dict(state, strict=False)
     return layer
 
 
-def in_pieces(answer):
-    """The layer goes over a text piece by piece; all its outputs, and the last cache."""
+def walking(answer):
+    """The layer goes over pieces of a text, each behind an earlier cache: all its outputs and caches.
 
-    def walked(x, sizes, state, lengths):
+    A step is a piece and a cache, by their numbers; without steps the pieces follow each other.
+    """
+
+    def walked(x, sizes, state, lengths, steps=()):
         layer = with_weights(answer, sizes, state, x.dtype)
-        outputs, cache = [], None
-        for piece in x.split(lengths, dim=1):
-            output, cache = pair(layer(piece, cache))
+        pieces, outputs, caches = x.split(lengths, dim=1), [], [None]
+        for piece, past in steps or ((number, number) for number in range(len(lengths))):
+            output, cache = pair(layer(pieces[piece], caches[past]))
             outputs.append(output)
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
+            caches.append(cache)
+        keys, values = zip(*caches[1:], strict=True)
+        return torch.cat(outputs, dim=1), (torch.cat(keys, dim=2), torch.cat(values, dim=2))
 
     return walked
 
 
-def twice(answer):
-    """One cache is continued in two ways, then the first of them goes on, and then it is begun once more."""
-
-    def walked(x, sizes, state, lengths):
-        layer = with_weights(answer, sizes, state, x.dtype)
-        prompt, one, other = x.split(lengths, dim=1)
-        first, cache = pair(layer(prompt))
-        second, branch = pair(layer(one, cache))
-        outputs = [first, second]
-        for piece, past in ((other, cache), (other, branch), (one, cache)):
-            outputs.append(pair(layer(piece, past))[0])
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
-
-    return walked
-
-
-def twice_without_gradients(answer):
+def walking_without_gradients(answer):
     """The same without gradients, as in generation."""
-    return torch.no_grad()(twice(answer))
+    return torch.no_grad()(walking(answer))
 
 
 def state_of(answer):
@@ -97,25 +68,21 @@ grouped_rotary_attention = Exercise(
     axes=(("batch", "new tokens", "embedding"), ("batch", "key/value heads", "tokens", "head size")),
     not_allowed=(FUSED_ATTENTION,),
     draw=ModelDraw,
-    # Angles made in float32 are right, whatever the dtype of x.
-    tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
+    tolerance=OF_ANGLES,
 )
 
 # Query heads, key/value heads, head size.
 LARGE, THREE_TO_ONE, TWO_TO_ONE = (14, 7, 18), (6, 2, 8), (10, 5, 8)
 ALIKE, SHARED = (7, 7, 14), (7, 1, 14)
-
-
-def _state(draw, heads, kv_heads, head_size):
-    width, kv_width = heads * head_size, kv_heads * head_size
-    rows = {"query": width, "key": kv_width, "value": kv_width, "output": width}
-    return {f"{name}.weight": draw.linear(count, width) for name, count in rows.items()}
+# One cache is continued in two ways, then the first of them goes on, and then it is begun once more.
+TWICE = ((0, 0), (1, 1), (2, 1), (2, 2), (1, 1))
 
 
 def _layer(draw, sizes, double=False, **given):
     """The layer with weights of the judge's."""
     heads, kv_heads, head_size = sizes
-    return build(heads * head_size, heads, kv_heads, state=_state(draw, *sizes), double=double, **given)
+    state = attention_state(draw, heads * head_size, kv_heads * head_size)
+    return build(heads * head_size, heads, kv_heads, state=state, double=double, **given)
 
 
 def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **given):
@@ -123,21 +90,18 @@ def _case(draw, sizes, past=False, double=False, gradients=False, new=None, **gi
     dtype = torch.float64 if double else torch.float32
     batch, length, before = draw.shuffled((11, 13, 15))
     x = draw.normal(batch, new or length, heads * head_size, dtype=dtype)
-    caches = (
-        [tuple(draw.normal(batch, kv_heads, before, head_size, dtype=dtype) for _ in range(2))]
-        if past
-        else []
-    )
-    if double:
-        caches = list(map(list, caches))
-    return case(x, *caches, build=_layer(draw, sizes, double, **given), gradients=gradients)
+    shape, kind = (batch, kv_heads, before, head_size), list if double else tuple
+    cache = [kind(draw.normal(*shape, dtype=dtype) for _ in range(2))] if past else []
+    return case(x, *cache, build=_layer(draw, sizes, double, **given), gradients=gradients)
 
 
-def _walk(draw, sizes, lengths, through=in_pieces, double=False, gradients=False):
+def _walk(draw, sizes, lengths, steps=(), through=walking, double=False, gradients=False):
     heads, kv_heads, head_size = sizes
-    x = draw.normal(3, sum(lengths), heads * head_size, dtype=torch.float64 if double else torch.float32)
-    arguments = [heads * head_size, heads, kv_heads], _state(draw, *sizes), list(lengths)
-    return case(x, *arguments, through=through, gradients=gradients)
+    width = heads * head_size
+    x = draw.normal(3, sum(lengths), width, dtype=torch.float64 if double else torch.float32)
+    state = attention_state(draw, width, kv_heads * head_size)
+    given = [width, heads, kv_heads], state, list(lengths), list(steps)
+    return case(x, *given, through=through, gradients=gradients)
 
 
 @grouped_rotary_attention.group("its four weights, and nothing else in its state_dict", points=0.5)
@@ -186,8 +150,8 @@ def pieces(draw):
 
 @grouped_rotary_attention.group("one cache continued twice", points=1)
 def branches(draw):
-    yield _walk(draw, TWO_TO_ONE, draw.shuffled((3, 4, 6)), twice)
-    yield _walk(draw, THREE_TO_ONE, (6, 1, 1), twice_without_gradients, double=True)
+    yield _walk(draw, TWO_TO_ONE, draw.shuffled((3, 4, 6)), TWICE)
+    yield _walk(draw, THREE_TO_ONE, (6, 1, 1), TWICE, walking_without_gradients, double=True)
 
 
 @grouped_rotary_attention.group("another base", points=0.5)
@@ -266,8 +230,7 @@ def refusals(draw):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "The turn as a product of complex numbers, and the queries of a group on an axis of their own, over "
-    "which one key/value head is broadcast. (Only these steps are shown.)"
+    "The turn as a product of complex numbers, and an axis for the group. (Only these steps are shown.)"
 )
 class ByComplexNumbers(Attention):
     def turn(self, x, first=0):
@@ -283,56 +246,135 @@ class ByComplexNumbers(Attention):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "Named axes tell the group g from the key/value head k, and the mask compares positions. (Only this "
-    "step is shown.)"
+    "A table of all angles is made once, and the heads come one by one. (Only these steps are shown.)"
 )
-class ByEinsum(Attention):
+class HeadByHead(Attention):
+    def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
+        super().__init__(embed_dim, num_heads, num_kv_heads, base)
+        rates = 1.0 / (
+            base ** (torch.arange(0, embed_dim // num_heads, 2).float() / (embed_dim // num_heads))
+        )
+        self.register_buffer("table", torch.outer(torch.arange(2100.0), rates), persistent=False)
+
+    def turn(self, x, first=0):
+        angles = self.table[first : first + x.shape[2]].repeat_interleave(2, -1)
+        partners = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
+        return x * angles.cos() + partners * angles.sin()
+
     def share(self, x):
         return x
 
     def attend(self, query, key, value):
-        grouped = query.unflatten(1, (self.num_kv_heads, -1)) * query.shape[-1] ** -0.5
-        scores = torch.einsum("bkgqd,bktd->bkgqt", grouped, key)
-        places = torch.arange(key.shape[2])
-        later = places > places[-query.shape[2] :, None]
-        weights = scores.masked_fill(later, -1e9).softmax(-1)
-        return torch.einsum("bkgqt,bktd->bkgqd", weights, value).flatten(1, 2)
-
-
-@grouped_rotary_attention.accepted_alternative
-class WithoutHelpers(nn.Module):
-    def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
-        super().__init__()
-        self.D, rest = divmod(embed_dim, num_heads)
-        if rest or self.D % 2 or num_heads % num_kv_heads:
-            message = f"{embed_dim} numbers, {num_heads} heads of {self.D}, {num_kv_heads} key/value heads"
-            raise ValueError(message)
-        self.H, self.K, self.base = num_heads, num_kv_heads, base
-        self.query = nn.Linear(embed_dim, embed_dim, bias=False)
-        self.key = nn.Linear(embed_dim, num_kv_heads * self.D, bias=False)
-        self.value = nn.Linear(embed_dim, num_kv_heads * self.D, bias=False)
-        self.output = nn.Linear(embed_dim, embed_dim, bias=False)
-        rates = 1.0 / (base ** (torch.arange(0, self.D, 2).float() / self.D))
-        self.register_buffer("angles", torch.outer(torch.arange(2100.0), rates), persistent=False)
-
-    def turned(self, x, past):
-        angles = self.angles[past : past + x.shape[2]].repeat_interleave(2, -1)
-        partners = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
-        return x * angles.cos() + partners * angles.sin()
-
-    def forward(self, x, cache=None):
-        batch, new, width = x.shape
-        past = 0 if cache is None else cache[0].size(2)
-        q = self.turned(self.query(x).view(batch, new, self.H, self.D).transpose(1, 2), past)
-        k = self.turned(self.key(x).view(batch, new, self.K, self.D).transpose(1, 2), past)
-        v = self.value(x).view(batch, new, self.K, self.D).transpose(1, 2)
-        if past:
-            k, v = torch.cat((cache[0], k), -2), torch.cat((cache[1], v), -2)
+        later = torch.ones(query.shape[2], key.shape[2]).triu(key.shape[2] - query.shape[2] + 1) == 1
         heads = []
-        for head in range(self.H):
-            keys, values = k[:, head // (self.H // self.K)], v[:, head // (self.H // self.K)]
-            scores = q[:, head] @ keys.mT / math.sqrt(self.D)
-            for row in range(new):
-                scores[:, row, past + row + 1 :] = -math.inf
-            heads.append(scores.softmax(-1) @ values)
-        return self.output(torch.cat(heads, -1)), [k, v]
+        for head in range(self.num_heads):
+            shared = head // (self.num_heads // self.num_kv_heads)
+            scores = query[:, head] @ key[:, shared].mT / math.sqrt(query.shape[-1])
+            heads.append(scores.masked_fill(later, -1e9).softmax(-1) @ value[:, shared])
+        return torch.stack(heads, dim=1)
+
+
+add_mistakes(
+    grouped_rotary_attention,
+    Attention,
+    RepeatsWholeRows=(
+        "Query head h gets keys or values of head h % H_kv. It should be h // G: repeat each head by itself.",
+        {"share": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
+    ),
+    KeysAsWideAsQueries=(
+        "`key` and `value` map E to E numbers, so nothing is saved. Map E to H_kv · D.",
+        {"kv_width": lambda self, embed_dim, num_heads, num_kv_heads: embed_dim},
+    ),
+    WithBias=(
+        "The projections have a bias, which nn.Linear adds by default. All four are made with `bias=False`.",
+        {"with_bias": True},
+    ),
+    WritesIntoTheList=(
+        "The numbers are right, but the list passed in as the cache was written into. Return a new pair.",
+        {
+            "returned_cache": lambda self, old, new, total: (
+                old.__setitem__(slice(2), total) if isinstance(old, list) else None,
+                total,
+            )[1]
+        },
+    ),
+    MergesWithoutTranspose=(
+        "The heads are merged without swapping T and H back, so tokens are mixed. Swap first.",
+        {"merge": lambda self, x: x.reshape(x.shape[0], x.shape[2], -1)},
+    ),
+    ForgetsTheOutputProjection=(
+        "The merged heads are returned as they are: `output` is never used. Send them through it.",
+        {"finish": lambda self, merged: merged},
+    ),
+    RefusesNoGroups=(
+        "Query heads that the key/value heads do not divide are not refused. Raise a ValueError with both.",
+        {"refuse_groups": lambda self, num_heads, num_kv_heads: None},
+    ),
+    OddHeadsAccepted=(
+        "A head of odd size is accepted, and one number would have no partner. Raise a ValueError.",
+        {"refuse_odd": lambda self, embed_dim, num_heads: None},
+    ),
+    NotScaled=(
+        "The scores are not scaled, so the weights are far too sharp. Divide by √D.",
+        {"scale": lambda self, head_size: 1.0},
+    ),
+    NoMask=(
+        "Nothing is hidden: a token sees those that come after it. It may see the past and itself.",
+        {"diagonal": lambda self, new, total: total},
+    ),
+    NoMaskBehindACache=(
+        "With a cache, nothing is hidden among the new tokens. Token i may not see the new ones after it.",
+        {"diagonal": lambda self, new, total: 0 if new == total else total},
+    ),
+    NoOffset=(
+        "After a cache, new token i sees the first i + 1 keys only. Shift the diagonal by T_past.",
+        {"diagonal": lambda self, new, total: 0},
+    ),
+    OneAhead=(
+        "The mask is one position ahead: each token also sees the one after it. It may see up to itself.",
+        {"diagonal": lambda self, new, total: total - new + 1},
+    ),
+    ValuesTurned=(
+        "The values are turned as well. What a token passes on does not depend on its position.",
+        {"turned": lambda self, *parts: tuple(self.turn(part, parts[-1]) for part in parts[:-1])},
+    ),
+    NothingTurned=(
+        "Nothing is turned: this is attention without positions. Turn queries and keys before the scores.",
+        {"turn": lambda self, x, first=0: x},
+    ),
+    Halves=(
+        "Halves were turned, pairs (i, i + D/2). Turn neighbours, (2i, 2i+1), with `rotate`.",
+        {"pairs": lambda self, x: x.chunk(2, dim=-1), "join": lambda self, turned: torch.cat(turned, -1)},
+    ),
+    BaseIgnored=(
+        "`base` changes nothing: the layer always turns with 10000. Pass it to the angles.",
+        {"rates": lambda self, exponents: 10000.0**-exponents},
+    ),
+    StartsAgain=(
+        "After a cache the positions start at 0 again. Begin with the length of the cached keys.",
+        {"project": lambda self, x, past: Attention.project(self, x, 0)},
+    ),
+    TurnedTwice=(
+        "The cached keys are turned once more. Turn the new keys only, before they join the cache.",
+        {
+            "extend": lambda self, cache, *new: Attention.extend(
+                self, cache and (self.turn(cache[0]), cache[1]), *new
+            )
+        },
+    ),
+    StoredUnturned=(
+        "The cache holds keys that are not turned. Turn the new keys, then store them.",
+        {
+            "turned": lambda self, query, key, value, past: (self.turn(query, past), key, value),
+            "attend": lambda self, query, key, value: Attention.attend(self, query, self.turn(key), value),
+        },
+    ),
+    ReturnsNewOnesOnly=(
+        "The cache that you return holds the new tokens only. Return past and new together.",
+        {"returned_cache": lambda self, old, new, total: new},
+    ),
+    OutputOnly=(
+        "You return the output only. Return a pair, (output, cache), even if no cache was passed in.",
+        {"forward": lambda self, x, cache=None: Attention.forward(self, x, cache)[0]},
+    ),
+)

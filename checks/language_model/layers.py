@@ -4,8 +4,11 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import LayerDraw
+from attention_lab.authoring import SUMS_OF_PRODUCTS, LayerDraw, Tolerance
 from attention_lab.authoring.layers import MultiHeadLayer
+
+# Angles made in float32 are right, whatever the dtype of x.
+OF_ANGLES = Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32)
 
 
 class ModelDraw(LayerDraw):
@@ -16,12 +19,21 @@ class ModelDraw(LayerDraw):
     head_sizes = (7, 11, 13, 14, 15, 17)
 
 
+def attention_state(draw, width, kv_width):
+    """Random weights of the four projections."""
+    rows = {"query": width, "key": kv_width, "value": kv_width, "output": width}
+    return {f"{name}.weight": draw.linear(count, width) for name, count in rows.items()}
+
+
 class Norm(nn.Module):
     """A correct `RMSNorm`."""
 
     def __init__(self, embed_dim, eps=1e-5):
         super().__init__()
         self.eps = eps
+        self.set_up(embed_dim)
+
+    def set_up(self, embed_dim):
         self.weight = nn.Parameter(torch.ones(embed_dim))
 
     def size(self, x):
@@ -41,11 +53,13 @@ class Norm(nn.Module):
 class MLP(nn.Module):
     """A correct `GatedMLP`."""
 
-    def __init__(self, embed_dim, hidden_dim, bias=False):
+    with_bias = False
+
+    def __init__(self, embed_dim, hidden_dim):
         super().__init__()
-        self.gate = nn.Linear(embed_dim, hidden_dim, bias)
-        self.up = nn.Linear(embed_dim, hidden_dim, bias)
-        self.down = nn.Linear(hidden_dim, embed_dim, bias)
+        self.gate = nn.Linear(embed_dim, hidden_dim, self.with_bias)
+        self.up = nn.Linear(embed_dim, hidden_dim, self.with_bias)
+        self.down = nn.Linear(hidden_dim, embed_dim, self.with_bias)
 
     def activation(self, x):
         return F.silu(x)
@@ -94,9 +108,11 @@ class Attention(MultiHeadLayer):
 
     def angles(self, x, first):
         """(T, D/2) for x (..., T, D), whose first position this is."""
-        return torch.outer(self.positions(first, x.shape[-2]), self.base ** -self.exponents(x.shape[-1])).to(
-            x
-        )
+        rates = self.rates(self.exponents(x.shape[-1]))
+        return torch.outer(self.positions(first, x.shape[-2]), rates).to(x)
+
+    def rates(self, exponents):
+        return self.base**-exponents
 
     def pairs(self, x):
         """The first and the second numbers."""
@@ -127,18 +143,14 @@ class Attention(MultiHeadLayer):
         """(B, H_kv, T, D) -> (B, H, T, D)"""
         return x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
 
-    def share_values(self, x):
-        return self.share(x)
-
-    def mask(self, new, total):
-        """True = may attend: (T_new, T)"""
-        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
-
-    def weights(self, scores):
-        return self.softmax(self.fill(scores, ~self.mask(*scores.shape[-2:])))
+    def diagonal(self, new, total):
+        """The column of the last key that the first new token sees."""
+        return total - new
 
     def attend(self, query, key, value):
-        return self.weights(query @ key.mT / self.scale(query.shape[-1])) @ value
+        scores = query @ key.mT / self.scale(query.shape[-1])
+        visible = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(self.diagonal(*scores.shape[-2:]))
+        return self.softmax(self.fill(scores, ~visible)) @ value
 
     def returned_cache(self, old, new, total):
         """The cache that is returned, of the one that came, the new keys and values, and all of them."""
@@ -147,7 +159,7 @@ class Attention(MultiHeadLayer):
     def forward(self, x, cache=None):
         query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])
         key, value = self.extend(cache, *new)
-        output = self.finish(self.merge(self.attend(query, self.share(key), self.share_values(value))))
+        output = self.finish(self.merge(self.attend(query, self.share(key), self.share(value))))
         return output, self.returned_cache(cache, tuple(new), (key, value))
 
 
@@ -156,23 +168,36 @@ class Block(nn.Module):
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, hidden_dim, base=10000.0, eps=1e-5):
         super().__init__()
-        self.norm1 = Norm(embed_dim, eps)
-        self.attention = Attention(embed_dim, num_heads, num_kv_heads, base)
-        self.norm2 = Norm(embed_dim, eps)
+        self.norm1, self.norm2 = self.norms(embed_dim, eps)
+        self.attention = self.attention_of(embed_dim, num_heads, num_kv_heads, base)
         self.mlp = MLP(embed_dim, hidden_dim)
+
+    def norms(self, embed_dim, eps):
+        return Norm(embed_dim, eps), Norm(embed_dim, eps)
+
+    def attention_of(self, *given):
+        return Attention(*given)
+
+    def read(self, norm, x):
+        """What the half with this norm reads."""
+        return norm(x)
+
+    def attend(self, x, cache):
+        return self.attention(x, cache)
+
+    def add(self, norm, x, found):
+        """x behind the half with this norm."""
+        return x + found
 
     def first(self, x, cache):
         """x and the cache behind the attention."""
-        attended, cache = self.attention(self.norm1(x), cache)
-        return x + attended, cache
+        found, cache = self.attend(self.read(self.norm1, x), cache)
+        return self.add(self.norm1, x, found), cache
 
     def second(self, x, before):
         """x behind the MLP; `before` is the block's own input."""
-        return x + self.mlp(self.norm2(x))
-
-    def returned_cache(self, old, total):
-        return total
+        return self.add(self.norm2, x, self.mlp(self.read(self.norm2, x)))
 
     def forward(self, x, cache=None):
-        middle, total = self.first(x, cache)
-        return self.second(middle, x), self.returned_cache(cache, total)
+        middle, cache = self.first(x, cache)
+        return self.second(middle, x), cache

@@ -4,7 +4,6 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring import FLOATS, RMS_NORM, Exercise, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 from .layers import ModelDraw, Norm
 
@@ -63,10 +62,7 @@ def gradients(draw):
     yield drawn
 
 
-@rms_norm.accepted_alternative(
-    "A mean of squares is a squared length over E: the norm of the vector, and the root of E. (Only this "
-    "step is shown.)"
-)
+@rms_norm.accepted_alternative("A mean of squares is a squared length over E. (Only this step is shown.)")
 class ByTheLength(Norm):
     def size(self, x):
         return torch.linalg.vector_norm(x, dim=-1, keepdim=True).square() / x.shape[-1]
@@ -74,14 +70,6 @@ class ByTheLength(Norm):
     def divisor(self, x):
         squares = torch.einsum("...e,...e->...", x, x) / x.shape[-1]
         return (squares + self.eps).sqrt().unsqueeze(-1)
-
-
-@rms_norm.accepted_alternative(
-    "The root and the division in one: a power of -1/2. (Only this step is shown.)"
-)
-class ByAPower(Norm):
-    def forward(self, x):
-        return self.weight * (x * (x.pow(2).mean(-1, keepdim=True) + self.eps).pow(-0.5))
 
 
 @rms_norm.accepted_alternative
@@ -99,215 +87,81 @@ class WithAFunction(nn.Module):
         return self._norm(x).type_as(x) * self.weight
 
 
-def _with_eps(eps):
-    """The layer with this `eps`, whatever is asked for."""
-
-    def __init__(self, embed_dim, _=None, **given):
-        Norm.__init__(self, embed_dim, eps)
-
-    return {"__init__": __init__}
-
-
-@rms_norm.mistake("There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.")
-class WithBias(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        self.bias = nn.Parameter(torch.zeros(embed_dim))
-
-    def weighted(self, normalised):
-        return normalised * self.weight + self.bias
-
-
-@rms_norm.mistake("`weight` is no parameter, so it cannot be trained. Make it an nn.Parameter.")
-class WeightInABuffer(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        del self.weight
-        self.register_buffer("weight", torch.ones(embed_dim))
-
-
-@rms_norm.mistake(
-    "`eps` is in the state_dict, so weights from elsewhere do not fit. It is a setting: keep it as a plain "
-    "number."
-)
-class EpsInTheState(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        del self.eps
-        self.register_buffer("eps", torch.tensor(eps, dtype=torch.float64))
-
-
-@rms_norm.mistake(
-    "The weight does not begin at 1, so a new layer scales its numbers at random. Make it of ones."
-)
-class WeightsAtRandom(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        self.weight = nn.Parameter(torch.linspace(-1.0, 1.0, embed_dim))
-
-
-@rms_norm.mistake("The weight begins at 0, so a new layer returns zeros. Let it begin at 1.")
-class ZerosAtFirst(Norm):
-    def __init__(self, embed_dim, eps=1e-5):
-        super().__init__(embed_dim, eps)
-        self.weight = nn.Parameter(torch.zeros(embed_dim))
-
-
 add_mistakes(
     rms_norm,
     Norm,
+    WithBias=(
+        "There is a `bias`, as in LayerNorm. RMSNorm has a weight only: leave it out.",
+        {
+            "set_up": lambda self, count: (
+                Norm.set_up(self, count),
+                self.register_parameter("bias", nn.Parameter(torch.zeros(count))),
+            ),
+            "weighted": lambda self, normalised: normalised * self.weight + self.bias,
+        },
+    ),
+    ZerosAtFirst=(
+        "The weight begins at 0, so a new layer returns zeros. Let it begin at 1.",
+        {"set_up": lambda self, count: setattr(self, "weight", nn.Parameter(torch.zeros(count)))},
+    ),
     MeanSubtracted=(
-        "The mean is subtracted: this is a LayerNorm without a bias. RMSNorm divides by the root mean "
-        "square, and leaves the mean where it is.",
+        "The mean is subtracted: this is a LayerNorm without a bias. RMSNorm leaves the mean where it is.",
         {"forward": lambda self, x: Norm.forward(self, x - x.mean(-1, keepdim=True))},
     ),
     Variance=(
-        "The divisor is the standard deviation, around the mean. It should be the root of the mean of the "
-        "squares of the numbers themselves.",
+        "The divisor is the standard deviation, around the mean. Take the root of the mean of the squares.",
         {"size": lambda self, x: x.var(-1, correction=0, keepdim=True)},
     ),
-    MeanSubtractedAbove=(
-        "The mean is subtracted from what is divided. Nothing is subtracted in RMSNorm: divide the numbers "
-        "as they are.",
-        {"forward": lambda self, x: self.weighted((x - x.mean(-1, keepdim=True)) / self.divisor(x))},
-    ),
     EpsOutside=(
-        "`eps` is added to the root, and belongs under it: to the mean of the squares. The difference shows "
-        "on small inputs, and a token of zeros has no gradient.",
+        "`eps` is added to the root, and belongs under it: to the mean of the squares.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x)) + self.eps},
     ),
     EpsAsTheLeast=(
-        "`eps` is a lower limit of the mean of the squares, and should be added to it. The difference shows "
-        "on small inputs.",
+        "`eps` is a lower limit of the mean of the squares, and should be added to it.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x).clamp(min=self.eps))},
     ),
     NoEps=(
-        "`eps` is not used, so a token of zeros becomes NaN, and small inputs come out too large. Add it to "
-        "the mean of the squares.",
+        "`eps` is not used, so a token of zeros becomes NaN. Add it to the mean of the squares.",
         {"divisor": lambda self, x: torch.sqrt(self.size(x))},
     ),
     EpsIgnored=(
-        "`eps` is always 1e-5, whatever is asked for. Keep the argument, and add it to the mean of the "
-        "squares.",
-        _with_eps(1e-5),
+        "`eps` is always 1e-5, whatever is asked for. Use the argument.",
+        {"__init__": lambda self, embed_dim, eps=1e-5: Norm.__init__(self, embed_dim)},
     ),
     MillionthByDefault=(
         "Without `eps`, 1e-6 is used, as in some other models. The default of this layer is 1e-5.",
         {"__init__": lambda self, embed_dim, eps=1e-6: Norm.__init__(self, embed_dim, eps)},
     ),
     EpsilonOfTheDtype=(
-        "Without `eps`, a much smaller number than 1e-5 is used, such as 1e-8 or the smallest step of the "
-        "dtype. The default of this layer is 1e-5.",
+        "Without `eps`, a much smaller number than 1e-5 is used. The default of this layer is 1e-5.",
         {"__init__": lambda self, embed_dim, eps=1e-8: Norm.__init__(self, embed_dim, eps)},
     ),
     NoWeight=(
         "`weight` is made and not used. Multiply the normalised numbers by it.",
         {"weighted": lambda self, normalised: normalised},
     ),
-    OnePlusWeight=(
-        "The numbers are multiplied by 1 + weight, as in Gemma, whose weights begin at 0. These begin at 1: "
-        "multiply by the weight itself.",
-        {"weighted": lambda self, normalised: normalised * (1 + self.weight)},
-    ),
-    WeightedBefore=(
-        "The weight is multiplied first, and then the norm is taken, which undoes much of it. Divide first, "
-        "then multiply by the weight.",
-        {"forward": lambda self, x: (lambda y: y / self.divisor(y))(x * self.weight)},
-    ),
-    WeightAdded=(
-        "The weight is added. It is a factor for each number: multiply by it.",
-        {"weighted": lambda self, normalised: normalised + self.weight},
-    ),
-    DividedByTheWeight=(
-        "The numbers are divided by the weight. It is a factor for each number: multiply by it.",
-        {"weighted": lambda self, normalised: normalised / self.weight},
-    ),
     OverTheTokens=(
-        "The mean is taken over the tokens of a text. Each token has a root mean square of its own, over "
-        "its E numbers: the last axis.",
+        "The mean is taken over tokens or texts. Take one for each token, over its E numbers: the last axis.",
         {"size": lambda self, x: x.square().mean(-2 if x.dim() > 1 else -1, keepdim=True)},
     ),
-    OverTheBatch=(
-        "The mean is taken over the first axis. Each token has a root mean square of its own, over its E "
-        "numbers: the last axis.",
-        {"size": lambda self, x: x.square().mean(0, keepdim=True)},
-    ),
     OverEverything=(
-        "One mean is taken over all tokens and texts, so a token depends on the others. Take one for each "
-        "token, over the last axis, and keep that axis.",
+        "One mean is taken for many tokens. Take one for each token, over the last axis only.",
         {"size": lambda self, x: x.square().mean()},
     ),
-    OverTheText=(
-        "One mean is taken over all tokens of a text, so a token depends on the others. Take one for each "
-        "token, over the last axis only.",
-        {"size": lambda self, x: x.square().mean((-2, -1) if x.dim() > 1 else -1, keepdim=True)},
-    ),
     SumOfTheSquares=(
-        "The squares are added up, not averaged: every token gets length 1. Take their mean, so that it is "
-        "the numbers that are about 1.",
+        "The squares are added up, not averaged: every token gets length 1. Take their mean.",
         {"size": lambda self, x: x.square().sum(-1, keepdim=True)},
     ),
     NoRoot=(
         "The tokens are divided by the mean of the squares itself. Take its root.",
         {"divisor": lambda self, x: self.size(x) + self.eps},
     ),
-    Multiplied=(
-        "The tokens are multiplied by their root mean square, which makes large ones larger. Divide by it.",
-        {"forward": lambda self, x: self.weighted(x * self.divisor(x))},
-    ),
-    MeanOfTheAmounts=(
-        "The divisor is the mean of the absolute values. Square the numbers, take the mean, then the root.",
-        {"divisor": lambda self, x: x.abs().mean(-1, keepdim=True) + self.eps},
-    ),
-    SquareOfTheMean=(
-        "The mean is taken before the square. Square first: it is the mean of the squares.",
-        {"size": lambda self, x: x.mean(-1, keepdim=True).square()},
-    ),
     DivisorDetached=(
-        "The numbers are right, the gradient is not: the root mean square left the graph, through "
-        "`.detach()`, `.data` or no_grad. It depends on x as well: leave it in.",
+        "The numbers are right, the gradient is not: the root mean square left the graph. Leave it in.",
         {"divisor": lambda self, x: Norm.divisor(self, x).detach()},
     ),
-    InHalfPrecision=(
-        "The numbers are rough, as if computed in half precision. Keep the dtype of x throughout.",
-        {"forward": lambda self, x: self.weighted((x.bfloat16() / self.divisor(x).bfloat16()).to(x))},
-    ),
     WritesIntoX=(
-        "The result is right, but x itself was written into, perhaps through `/=` or `.data`. The residual "
-        "still needs it: make a new tensor.",
+        "The result is right, but x was written into, perhaps by `/=`. Make a new tensor.",
         {"forward": lambda self, x: (lambda y: (x.data.copy_(y), y)[1])(Norm.forward(self, x))},
     ),
-)
-
-
-add_causes(
-    rms_norm,
-    Norm,
-    {
-        "`eps` were squared": {"divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps**2)},
-        "`eps` were added to the sum of the squares, and divided by E with it": {
-            "divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps / x.shape[-1])
-        },
-        "the divisor were the standard deviation of a sample, and `eps`": {
-            "divisor": lambda self, x: x.std(-1, keepdim=True, correction=x.shape[-1] > 1) + self.eps
-        },
-        "the root of `eps` were added under the root": {
-            "divisor": lambda self, x: torch.sqrt(self.size(x) + self.eps**0.5)
-        },
-        "the root had been taken twice": {"divisor": lambda self, x: Norm.divisor(self, x).sqrt()},
-        "the divisor were the largest number": {
-            "divisor": lambda self, x: x.abs().amax(-1, keepdim=True) + self.eps
-        },
-        "the sum of the squares were divided by E - 1": {
-            "size": lambda self, x: x.square().sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)
-        },
-        "the weight were squared": {"weighted": lambda self, normalised: normalised * self.weight**2},
-        "the first weight served all numbers": {
-            "weighted": lambda self, normalised: normalised * self.weight[0]
-        },
-        "the norm were taken twice": {"forward": lambda self, x: Norm.forward(self, Norm.forward(self, x))},
-        "the softmax were multiplied by the weight": {
-            "forward": lambda self, x: self.weighted(x.softmax(-1))
-        },
-    },
 )

@@ -16,7 +16,6 @@ class PlainDraw(ModelDraw):
 sample = Exercise("sample", results=("tokens",), axes=(("texts",),), draw=PlainDraw)
 
 DRAWS = 10_000  # per case, over all its rows
-OF_MISTAKES = 10_000  # of each row, where mistakes are looked for
 STANDARD_ERRORS = 5
 MOST_KNOWN = 1000
 
@@ -44,14 +43,26 @@ def counting(answer):
     return counted
 
 
+def _ordered(shares, top_p):
+    """Shares in falling order, cut, and the tokens that they belong to."""
+    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
+    return ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens
+
+
+def _back(ordered, tokens):
+    return torch.zeros_like(ordered).scatter(-1, tokens, ordered)
+
+
+def _cut(shares, top_p):
+    return _back(*_ordered(shares, top_p))
+
+
 def right_shares(logits, temperature=1.0, top_p=1.0):
     """The shares with which tokens are to be drawn, in float64."""
     if temperature == 0:
         return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).double()
-    shares = torch.softmax(logits.double() / temperature, -1)
-    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
-    ordered = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0)
-    return torch.zeros_like(shares).scatter(-1, tokens, ordered / ordered.sum(-1, keepdim=True))
+    shares = _cut(torch.softmax(logits.double() / temperature, -1), top_p)
+    return shares / shares.sum(-1, keepdim=True)
 
 
 def _far(counts, shares, error, spread=None):
@@ -73,7 +84,7 @@ def _of_mistake(mistake, rows, times, seed, given):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(1)
             try:
-                KNOWN[key] = counting(mistake.answer)(rows, min(times, OF_MISTAKES), seed, given)
+                KNOWN[key] = counting(mistake.answer)(rows, times, seed, given)
             except Exception:
                 KNOWN[key] = None
     return KNOWN[key]
@@ -190,6 +201,7 @@ def together(draw):
 def seeding(answer):
     """What hangs on which seed, in words."""
 
+    @torch.random.fork_rng(devices=[])
     def told(logits, seed):
         def tokens(*generator, **given):
             drawn = answer(logits, *([0.9, 0.95, *generator] if generator else []), **given)
@@ -198,6 +210,7 @@ def seeding(answer):
         def alike(one, other):
             return "the same tokens" if one == other else "other tokens"
 
+        torch.manual_seed(seed + 7)  # what came before decides nothing
         before = torch.get_rng_state()
         one, after_one = tokens(torch.Generator().manual_seed(seed)), torch.get_rng_state()
         repeated, after_two = tokens(torch.Generator().manual_seed(seed)), torch.get_rng_state()
@@ -205,14 +218,13 @@ def seeding(answer):
         generator = torch.Generator().manual_seed(seed)
         first, second = tokens(generator), tokens(generator)
         untouched = torch.equal(before, torch.get_rng_state())
+        undisturbed = "the same" if torch.equal(after_one, after_two) else "another"
         return {
             "a generator with the same seed gives": alike(one, repeated),
             "a generator with another seed gives": alike(one, other),
             "the same generator, used again, gives": alike(first, second),
             "after all this the global seed is": "as it was" if untouched else "another",
-            "after each of two equal calls it is": "the same"
-            if torch.equal(after_one, after_two)
-            else "another",
+            "after each of two equal calls it is": undisturbed,
             "equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
             "two calls without a generator give": alike(tokens(), tokens()),
         }
@@ -225,22 +237,8 @@ def generators(draw):
     yield case(draw.normal(1, 11).repeat(50, 1) / 4, draw.integer(0, 10**6), through=seeding)
 
 
-def _ordered(shares, top_p, stable=True):
-    """Shares in falling order, cut, and the tokens that they belong to."""
-    ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
-    return ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens
-
-
-def _back(ordered, tokens):
-    return torch.zeros_like(ordered).scatter(-1, tokens, ordered)
-
-
 def _softmax(logits, temperature):
     return torch.softmax(logits / temperature, -1)
-
-
-def _cut(shares, top_p):
-    return _back(*_ordered(shares, top_p))
 
 
 def _drawn(shares, generator):
@@ -262,8 +260,7 @@ def choose(
 
 
 @sample.accepted_alternative(
-    "A number between 0 and 1 for each text, and the running sum of the shares: the token is the first "
-    "whose sum is above it. This is what drawing means."
+    "A number between 0 and 1 for each text: its token is the first whose running sum is above it."
 )
 def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
@@ -276,22 +273,6 @@ def by_a_running_sum(logits, temperature=1.0, top_p=1.0, generator=None):
     total = sums.gather(-1, kept)
     number = torch.rand(len(logits), 1, generator=generator, dtype=logits.dtype) * total
     return order.gather(-1, (sums <= number).sum(-1, keepdim=True).minimum(kept))[:, 0]
-
-
-@sample.accepted_alternative(
-    "A race: each token gets an exponential time, divided by its share, and the earliest wins. No sum of 1 "
-    "is needed, and no loop."
-)
-def by_a_race(logits, temperature=1.0, top_p=1.0, generator=None):
-    if temperature == 0:
-        return torch.argmax(logits, dim=1)
-    shares = torch.softmax(logits / temperature, dim=1)
-    order = torch.argsort(shares, dim=1, descending=True, stable=True)
-    ordered = shares.gather(1, order)
-    keep = torch.ones_like(shares, dtype=torch.bool)
-    keep.scatter_(1, order[:, 1:], ordered.cumsum(1)[:, :-1] < top_p)
-    times = torch.empty_like(shares).exponential_(generator=generator)
-    return (shares / times).masked_fill(~keep, -1.0).argmax(dim=1)
 
 
 @sample.accepted_alternative
@@ -310,14 +291,6 @@ def text_by_text(logits, temperature=1.0, top_p=1.0, generator=None):
     return torch.tensor(tokens)
 
 
-def _with_leftovers(shares, generator, to):
-    """A draw from shares that do not sum to 1, whose rest goes to one place."""
-    sums = shares.cumsum(-1)
-    number = torch.rand(len(shares), 1, generator=generator, dtype=shares.dtype)
-    place = (sums <= number).sum(-1)
-    return torch.where(place < shares.shape[-1], place, to(shares))
-
-
 def _kept_by_sum(shares, top_p, keep):
     """What is cut by a rule of its own: `keep` of shares in falling order, their sums and top_p."""
     ordered, tokens = shares.sort(dim=-1, descending=True, stable=True)
@@ -326,307 +299,110 @@ def _kept_by_sum(shares, top_p, keep):
     return _back(ordered.masked_fill(~kept, 0.0), tokens)
 
 
+def _least_likely(shares, top_p):
+    ordered, tokens = shares.sort(dim=-1, stable=True)
+    return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
+
+
 add_mistakes(
     sample,
     choose,
     no_zero=(
-        "`temperature=0` is not treated apart: the division gives infinity or NaN. Return the index of the "
-        "largest logit before you divide.",
+        "`temperature=0` is not treated apart: the division gives infinity or NaN. Take the largest logit.",
         {"largest": lambda logits: _drawn(torch.softmax(logits / 0, -1), None)},
     ),
-    zero_draws_among_equals=(
-        "At `temperature=0` a token is drawn among equals, as a very small temperature does. Take the first "
-        "of the largest: nothing is left to chance.",
-        {"largest": lambda logits: _drawn(torch.softmax(logits / 1e-6, -1), None)},
-    ),
     zero_takes_the_last=(
-        "At `temperature=0` the last of equal maxima is taken, as sorting does. Take the first: `argmax` "
-        "returns it.",
+        "At `temperature=0` the last of equal maxima is taken. Take the first, as `argmax` does.",
         {"largest": lambda logits: logits.shape[-1] - 1 - logits.flip(-1).argmax(-1)},
     ),
-    zero_keeps_an_axis=(
-        "At `temperature=0` the result has a last axis of 1. It is one token for each text, (B,).",
-        {"largest": lambda logits: logits.argmax(-1, keepdim=True)},
-    ),
-    zero_draws=(
-        "At `temperature=0` tokens are drawn as at 1. Take the largest logit.",
-        {"largest": lambda logits: _drawn(torch.softmax(logits, -1), None)},
-    ),
-    one_column=(
-        "The result is (B, 1), as `multinomial` returns it. It is one token for each text, (B,): drop the "
-        "last axis.",
-        {
-            "largest": lambda logits: logits.argmax(-1, keepdim=True),
-            "draw": lambda shares, generator: _drawn(shares, generator)[:, None],
-        },
-    ),
     drawn_keeps_an_axis=(
-        "A drawn result is (B, 1), as `multinomial` returns it, and at temperature 0 it is (B,). Drop the "
-        "last axis.",
-        {"draw": lambda shares, generator: _drawn(shares, generator)[:, None]},
-    ),
-    a_list=(
-        "The result is a list. Return a tensor (B,), int64, which the next step of the model can read.",
-        {
-            "largest": lambda logits: logits.argmax(-1).tolist(),
-            "draw": lambda shares, generator: _drawn(shares, generator).tolist(),
-        },
-    ),
-    first_text_only=(
-        "Only the first text's token is returned, as a number. There is one for each text: return a tensor "
-        "(B,).",
-        {
-            "largest": lambda logits: int(logits[0].argmax()),
-            "draw": lambda shares, generator: int(_drawn(shares[:1], generator)),
-        },
-    ),
-    in_int32=(
-        "The tokens are right and have another dtype. Return int64, by which an embedding is indexed.",
-        {
-            "largest": lambda logits: logits.argmax(-1).int(),
-            "draw": lambda shares, generator: _drawn(shares, generator).int(),
-        },
+        "A drawn result is (B, 1), as `multinomial` returns it. Drop the last axis.",
+        {"draw": lambda shares, generator: torch.multinomial(shares, 1, generator=generator)},
     ),
     squeezed=(
         "A batch of one text loses its axis, because all axes of 1 are dropped. Drop the last axis only.",
         {"draw": lambda shares, generator: _drawn(shares, generator).squeeze()},
     ),
-    returns_the_shares=(
-        "You return the shares, and not a token that is drawn from them.",
-        {"draw": lambda shares, generator: shares / shares.sum(-1, keepdim=True)},
-    ),
     always_the_largest=(
         "The most likely token is always taken, at any temperature. Draw one in proportion to the shares.",
         {"draw": lambda shares, generator: shares.argmax(-1)},
     ),
-    one_number_for_all_texts=(
-        "All texts share one random number, so equal texts always get the same token. Draw one for each "
-        "text.",
-        {
-            "draw": lambda shares, generator: (
-                ((shares / shares.sum(-1, keepdim=True)).cumsum(-1) <= torch.rand(1, generator=generator))
-                .sum(-1)
-                .clamp(max=shares.shape[-1] - 1)
-            )
-        },
-    ),
-    drawn_evenly=(
-        "What is kept is drawn evenly. Draw in proportion to the shares.",
-        {"draw": lambda shares, generator: _drawn((shares > 0).to(shares), generator)},
-    ),
     temperature_ignored=(
-        "The temperature changes nothing. Divide the logits by it, before the softmax; dividing shares has "
-        "no effect, as a draw looks at proportions only.",
+        "The temperature changes nothing. Divide the logits by it, before the softmax.",
         {"soften": lambda logits, temperature: torch.softmax(logits, -1)},
     ),
-    temperature_multiplied=(
-        "The temperature works the other way round: above 1 the shares become sharper. Divide the logits by "
-        "it.",
-        {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
-    ),
     softmax_twice=(
-        "The softmax is applied twice, so the shares are far too even. Once is enough: draw from the shares "
-        "themselves.",
+        "The softmax is applied twice, so the shares are far too even. Draw from the shares themselves.",
         {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits / temperature, -1), -1)},
     ),
-    temperature_on_the_shares=(
-        "The temperature divides the shares, and a second softmax follows. Divide the logits, and take one "
-        "softmax.",
-        {"soften": lambda logits, temperature: torch.softmax(torch.softmax(logits, -1) / temperature, -1)},
-    ),
-    shares_divided=(
-        "The temperature divides the shares, which changes no proportions, and moves the cut. Divide the "
-        "logits, before the softmax.",
-        {"soften": lambda logits, temperature: torch.softmax(logits, -1) / temperature},
-    ),
-    temperature_twice=(
-        "The logits are divided by the temperature twice, so it works twice as much. Divide once.",
-        {"soften": lambda logits, temperature: torch.softmax(logits / temperature**2, -1)},
-    ),
-    sigmoid_for_softmax=(
-        "The shares are sigmoids of the logits. They are a softmax: positive, with a sum of 1.",
-        {"soften": lambda logits, temperature: torch.sigmoid(logits / temperature)},
-    ),
-    over_the_texts=(
-        "The softmax runs over the texts, so a text's shares depend on the others. It runs over the "
-        "vocabulary, the last axis.",
-        {"soften": lambda logits, temperature: torch.softmax(logits / temperature, 0)},
-    ),
-    exponentials_too_large=(
-        "Large logits give NaN: their exponentials are infinite. Use a softmax that subtracts each row's "
-        "largest logit first.",
-        {
-            "soften": lambda logits, temperature: (
-                (logits / temperature).exp() / (logits / temperature).exp().sum(-1, keepdim=True)
-            )
-        },
-    ),
-    in_half_precision=(
-        "The shares are rough: the logits were rounded to half precision, in which large ones become equal. "
-        "Keep their dtype.",
-        {"soften": lambda logits, temperature: torch.softmax(logits.half().to(logits) / temperature, -1)},
+    temperature_multiplied=(
+        "The temperature works the other way round. Divide the logits by it.",
+        {"soften": lambda logits, temperature: torch.softmax(logits * temperature, -1)},
     ),
     top_p_ignored=(
         "`top_p` changes nothing: all tokens can be drawn. Give those beyond the cut a share of 0.",
         {"cut": lambda shares, top_p: shares},
     ),
     crossing_token_left_out=(
-        "The token whose share reaches `top_p` is left out. It belongs to those that are kept: leave out a "
-        "token only if the sum before it reaches `top_p`.",
+        "The token whose share reaches `top_p` is left out. It belongs to those that are kept.",
         {"cut": lambda shares, top_p: _kept_by_sum(shares, top_p, lambda ordered, sums, p: sums < p)},
     ),
     one_token_too_many=(
         "One token too many is kept: the sum has reached `top_p` without it. Keep the fewest.",
         {
             "cut": lambda shares, top_p: _kept_by_sum(
-                shares, top_p, lambda ordered, sums, p: (sums - ordered).roll(1, -1) < p
+                shares, top_p, lambda o, sums, p: (sums - o).roll(1, -1) < p
             )
         },
     ),
     least_likely_kept=(
-        "The sum begins with the least likely token, so the most likely may be left out. Sort in descending "
-        "order.",
-        {"cut": lambda shares, top_p: _back(*(part.flip(-1) for part in _ascending(shares, top_p)))},
+        "The sum begins with the least likely token. Sort in descending order.",
+        {"cut": _least_likely},
     ),
     not_sorted=(
-        "The sum runs in the order of the vocabulary, so what is kept depends on a token's index. Sort by "
-        "share first.",
+        "The sum runs in the order of the vocabulary. Sort by share first.",
         {"cut": lambda shares, top_p: shares.masked_fill(shares.cumsum(-1) - shares >= top_p, 0.0)},
     ),
     last_of_equals=(
-        "Among equal shares the higher index is kept first, as a reversed ascending sort does. The lower "
-        "index comes first: sort in descending order, and stably.",
+        "Among equal shares the higher index is kept first. Sort in descending order, and stably.",
         {"cut": lambda shares, top_p: _cut(shares.flip(-1), top_p).flip(-1)},
     ),
-    all_equals_kept=(
-        "All tokens with the share of the last one are kept, as a comparison with a threshold does. The "
-        "lower index comes first, and no more than needed are kept.",
-        {
-            "cut": lambda shares, top_p: shares.masked_fill(
-                shares
-                < _ordered(shares, top_p)[0].masked_fill(_ordered(shares, top_p)[0] == 0, 2.0).amin(-1, True),
-                0.0,
-            )
-        },
-    ),
-    cut_of_the_first_text=(
-        "All texts keep as many tokens as the first one. Each row has a cut of its own.",
-        {
-            "cut": lambda shares, top_p: _kept_by_sum(
-                shares, top_p, lambda ordered, sums, p: ((sums - ordered)[:1] < p).repeat(len(sums), 1)
-            )
-        },
-    ),
     own_share_compared=(
-        "Each token's own share is compared with a limit. It is the running sum of the sorted shares that "
-        "has to reach `top_p`.",
+        "Each token's own share is compared with a limit. It is the running sum that has to reach `top_p`.",
         {
-            "cut": lambda shares, top_p: shares.masked_fill(
-                (shares < 1 - top_p) & (shares < shares.amax(-1, True)), 0.0
+            "cut": lambda shares, p: shares.masked_fill(
+                (shares < 1 - p) & (shares < shares.amax(-1, True)), 0.0
             )
         },
     ),
     zeros_among_the_logits=(
-        "What is left out gets a logit of 0, or a share of 0 before a second softmax, and is still drawn. "
-        "Its share has to be 0: fill shares with 0, or logits with -inf.",
+        "What is left out gets a logit of 0, and is still drawn. Fill shares with 0, or logits with -inf.",
         {"cut": lambda shares, top_p: torch.softmax(_cut(shares, top_p), -1) if top_p < 1 else shares},
     ),
-    rest_to_the_last=(
-        "The shares that are kept do not sum to 1, and all of the rest goes to the last token, or to the "
-        "last one kept. Divide by their sum first; `multinomial` does it by itself.",
-        {
-            "cut": lambda shares, top_p: _cut(shares, top_p),
-            "draw": lambda shares, generator: _with_leftovers(
-                shares, generator, lambda each: each.masked_fill(each == 0, 2.0).argmin(-1)
-            ),
-        },
-    ),
-    rest_to_the_largest=(
-        "The shares that are kept do not sum to 1, and all of the rest goes to the most likely token. "
-        "Divide by their sum first; `multinomial` does it by itself.",
-        {"draw": lambda shares, generator: _with_leftovers(shares, generator, lambda each: each.argmax(-1))},
-    ),
     places_for_tokens=(
-        "The places in the sorted row are returned, and not the tokens there. The sort returned "
-        "their indices as well: read the drawn one from these.",
+        "The places in the sorted row are returned. Read the tokens from the indices of the sort.",
         {"cut": lambda shares, top_p: _ordered(shares, top_p)[0]},
     ),
     mapped_the_wrong_way=(
-        "The sorted shares are put back by the wrong permutation: gathered with the indices of the sort, "
-        "which is the inverse. Gather the token, or scatter the shares.",
-        {
-            "cut": lambda shares, top_p: (lambda ordered, tokens: ordered.gather(-1, tokens))(
-                *_ordered(shares, top_p)
-            )
-        },
+        "The sorted shares are put back by the wrong permutation. Gather the token, or scatter the shares.",
+        {"cut": lambda shares, p: _ordered(shares, p)[0].gather(-1, _ordered(shares, p)[1])},
     ),
     generator_ignored=(
         "`generator` is not used: tokens come from torch's global seed. Pass it to what draws.",
         {"draw": lambda shares, generator: _drawn(shares, None)},
     ),
     always_one_seed=(
-        "Tokens are the same in every call: a generator of your own is made each time. Draw with the one "
-        "that is passed in, or with none.",
+        "Tokens are the same in every call, by a generator of your own. Draw with the one passed in.",
         {"draw": lambda shares, generator: _drawn(shares, torch.Generator().manual_seed(0))},
     ),
-    one_seed_without_a_generator=(
-        "Without a generator, tokens are the same in every call: a new one is made each time. Leave it "
-        "None: then torch draws from its global seed.",
-        {"draw": lambda shares, generator: _drawn(shares, generator or torch.Generator())},
-    ),
-    starts_again=(
-        "The generator is set back to its seed in every call, so the same one gives the same tokens again "
-        "and again. Draw with it as it is.",
-        {
-            "draw": lambda shares, generator: _drawn(
-                shares, generator and generator.manual_seed(generator.initial_seed())
-            )
-        },
-    ),
-    sets_the_global_seed=(
-        "The global seed is set from the generator, so all that is drawn elsewhere changes. Pass the "
-        "generator to what draws.",
-        {
-            "draw": lambda shares, generator: (
-                generator and torch.manual_seed(int(torch.randint(2**31, (), generator=generator))),
-                _drawn(shares, None),
-            )[1]
-        },
-    ),
-    sets_the_generators_seed=(
-        "torch's global seed is set to the generator's in every call, so the same tokens come again and "
-        "again, and all that is drawn elsewhere changes. Pass the generator to what draws.",
-        {
-            "draw": lambda shares, generator: (
-                generator and torch.manual_seed(generator.initial_seed()),
-                _drawn(shares, None),
-            )[1]
-        },
-    ),
-    draws_from_both=(
-        "The generator decides, and something is drawn from torch's global seed as well. Leave that alone "
-        "when a generator is given.",
-        {"draw": lambda shares, generator: (torch.rand(1), _drawn(shares, generator))[1]},
-    ),
     sets_a_fixed_global_seed=(
-        "torch's global seed is set to a fixed number in every call, so tokens repeat, and all that is "
-        "drawn elsewhere does. Draw with the generator, or with none.",
+        "torch's global seed is set to a fixed number in every call. Draw with the generator, or with none.",
         {"draw": lambda shares, generator: (torch.manual_seed(0), _drawn(shares, None))[1]},
     ),
 )
 
 
-def _ascending(shares, top_p):
-    """As `_ordered`, from the least likely on, in falling order at the end."""
-    ordered, tokens = shares.sort(dim=-1, stable=True)
-    kept = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0)
-    return kept.flip(-1), tokens.flip(-1)
-
-
-@sample.mistake(
-    "`top_p` is applied before the temperature: the tokens are chosen by the shares at temperature 1. "
-    "Divide the logits first, then cut by the shares that come of it."
-)
+@sample.mistake("`top_p` is applied before the temperature. Divide the logits first, then cut.")
 def top_p_before_temperature(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
         return logits.argmax(-1)
@@ -634,10 +410,7 @@ def top_p_before_temperature(logits, temperature=1.0, top_p=1.0, generator=None)
     return _drawn(torch.softmax(logits / temperature, -1).masked_fill(~kept, 0.0), generator)
 
 
-@sample.mistake(
-    "The tokens are right, but `logits` was written into, perhaps by `/=`. The caller may still need them: "
-    "make a new tensor."
-)
+@sample.mistake("The tokens are right, but `logits` was written into, perhaps by `/=`. Make a new tensor.")
 def writes_into_the_logits(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
         return logits.argmax(-1)
