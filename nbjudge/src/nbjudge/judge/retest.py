@@ -31,6 +31,7 @@ LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
 # Large results are not right by luck: of a group with more numbers only the smaller cases are retested.
 MANY_NUMBERS = 20_000
 EQUAL = Tolerance((0.0, 0.0), (0.0, 0.0))
+NEAR = Tolerance((0.1, 0.1), (0.1, 0.1))  # a slip in an epsilon, say
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,11 +238,13 @@ def _compare_retest(retest: Retest, answers: Sequence[Answer], all_passed: bool)
             if exercise.changed_arguments == "all groups":
                 return replace(result, objection=change)
         if not right:
-            return replace(result, objection=_objection(result, call, answer, all_passed))
+            return replace(result, objection=_objection(result, call, answer, expected, all_passed))
     return result
 
 
-def _objection(result: GroupResult, call: Call, answer: Answer, all_passed: bool) -> Finding:
+def _objection(
+    result: GroupResult, call: Call, answer: Answer, expected: Answer, all_passed: bool
+) -> Finding:
     """Say why a later call of an answer that passed its first ones gives something wrong."""
     exercise = result.exercise
     fewest = min(map(_count_arguments, result.drawn.calls))
@@ -251,7 +254,8 @@ def _objection(result: GroupResult, call: Call, answer: Answer, all_passed: bool
         return Cause.WRONG_WITHOUT_OPTIONAL.found(name=exercise.name, what=what)
     if answer.status != "value":
         return Cause.STOPS_IN_RETEST.found(why=no_value(exercise, answer).sentence)
-    if all_passed or _is_earlier_value(exercise, answer, result.answers):
+    nearly_right = same_value(answer.value, expected.value, NEAR)  # then it may look like an earlier one
+    if all_passed or not nearly_right and _is_earlier_value(exercise, answer, result.answers):
         what = "an object of it is called" if call["before"] else "it is called"
         return Cause.KEEPS_STATE.found(name=exercise.name, what=what)
     return Cause.RIGHT_BY_CHANCE.found(group=result.group.name, name=exercise.name)
