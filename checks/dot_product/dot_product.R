@@ -11,6 +11,8 @@ round(rbind(exponentials, weights), 4)
 #> weights      0.2447 0.0900  0.6652
 drop(round(weights %*% values, 4))
 #> [1] 6.3008 3.3812
+round(c(weights[3] / weights[1], exp(scores[3] - scores[1])), 4)
+#> [1] 2.7183 2.7183
 
 # cell: tokens
 words <- c("I", "am", "learning", "this")
@@ -28,27 +30,6 @@ round(tokens, 4)
 #> am       0.9593 0.3904 0.6009
 #> learning 0.2566 0.7936 0.9408
 #> this     0.1332 0.9346 0.5936
-
-learning <- tokens["learning", ]  # d numbers
-products <- learning * tokens["I", ]  # d numbers
-round(products, 4)
-#> [1] 0.2264 0.7262 0.3602
-round(sum(products), 4)
-#> [1] 1.3127
-
-# cell: trace
-scores <- apply(tokens, 1, function(key) sum(learning * key))  # T numbers
-weights <- exp(scores) / sum(exp(scores))  # T numbers
-context <- colSums(weights * tokens)  # d numbers: each row times its weight, added up
-round(rbind(scores, weights), 4)
-#>              I     am learning   this
-#> scores  1.3127 1.1213   1.5807 1.3343
-#> weights 0.2407 0.1987   0.3146 0.2459
-round(context, 4)
-#> [1] 0.5165 0.7774 0.6536
-round(c(weights["learning"] / weights["am"], exp(scores["learning"] - scores["am"])), 4)
-#> learning learning
-#>   1.5832   1.5832
 
 # cell: scores-in-a-loop
 table <- matrix(0, 4, 4, dimnames = list(words, words))  # T_q x T_k
