@@ -18,6 +18,18 @@ def causal_masks(length):
     return {"causal": causal, "one ahead": larger[1:, :length], "upside down": causal.T}
 
 
+def puzzle_masks():
+    """Return the four masks (8, 8) of the puzzle, True = may attend, by letter."""
+    query, key = torch.arange(8)[:, None], torch.arange(8)[None]  # (T, 1), (1, T)
+    text = torch.tensor([0, 0, 0, 1, 1, 1, 1, 1])  # which of the two packed texts a token belongs to
+    return {
+        "A": (key <= query) | (key < 3),
+        "B": (key <= query) & (text[:, None] == text),
+        "C": (key < 6).expand(8, 8),
+        "D": (key <= query) & (query - key < 3),
+    }
+
+
 def attention_with(masked_softmax):
     """Scaled attention, called as attend(query, key, value, mask), with your `masked_softmax`."""
 

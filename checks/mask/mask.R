@@ -29,21 +29,6 @@ causal_mask <- function(seq_len) {
   outer(positions, positions, ">=")  # row i sees the columns up to i
 }
 
-# cell: empty-row
-softmax_of_one <- function(scores, mask) {  # one query
-  weights <- 0 * scores
-  if (any(mask)) weights[mask] <- softmax(scores[mask])
-  weights
-}
-round(softmax_of_one(row, c(TRUE, TRUE, FALSE)), 4)
-#> [1] 0.7311 0.2689 0.0000
-softmax_of_one(row, c(FALSE, FALSE, FALSE))
-#> [1] 0 0 0
-softmax(rep(-Inf, 3))
-#> [1] NaN NaN NaN
-round(softmax(rep(-1e9, 3)), 4)
-#> [1] 0.3333 0.3333 0.3333
-
 # cell: masked_softmax
 masked_softmax <- function(scores, mask) {
   scores[!mask] <- -Inf
@@ -64,7 +49,7 @@ tokens <- matrix(
 
 leak <- function(attend, x, token = nrow(x)) {  # how far each row of the output moves when one token is replaced
   other <- x
-  other[token, ] <- 1 - x[token, ]  # any other vector would do
+  other[token, ] <- 1 - x[token, ]  # a clearly different vector
   apply(abs(attend(other) - attend(x)), 1, max)
 }
 
@@ -83,6 +68,21 @@ for (mask in list(matrix(TRUE, 4, 4), causal_mask(4))) {
 #> [1,] 0 0.0000   0.0000 0.2462
 #> [2,] 0 0.0000   0.2989 0.1965
 #> [3,] 0 0.4334   0.2539 0.1899
+
+# cell: empty-row
+softmax_of_one <- function(scores, mask) {  # one query
+  weights <- 0 * scores
+  if (any(mask)) weights[mask] <- softmax(scores[mask])
+  weights
+}
+round(softmax_of_one(row, c(TRUE, TRUE, FALSE)), 4)
+#> [1] 0.7311 0.2689 0.0000
+softmax_of_one(row, c(FALSE, FALSE, FALSE))
+#> [1] 0 0 0
+softmax(rep(-Inf, 3))
+#> [1] NaN NaN NaN
+round(softmax(rep(-1e9, 3)), 4)
+#> [1] 0.3333 0.3333 0.3333
 
 # cell: masked_attention
 masked_attention <- function(query, key = query, value = key, mask = NULL) {
