@@ -28,10 +28,7 @@ def with_weights(answer, sizes, state, dtype):
 
 
 def walking(answer):
-    """The layer goes over pieces of a text, each behind an earlier cache: all its outputs and caches.
-
-    A step is a piece and a cache, by their numbers; without steps the pieces follow each other.
-    """
+    """The layer goes over a text in steps: the number of a piece, and that of the cache that it is behind."""
 
     def walked(x, sizes, state, lengths, steps=()):
         layer = with_weights(answer, sizes, state, x.dtype)

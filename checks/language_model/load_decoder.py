@@ -255,7 +255,7 @@ add_mistakes(
             | {
                 entry: tensor
                 for entry, tensor in tensors.items()
-                if entry.startswith(f"blk.{layer}.") and entry.split(".")[2] not in PARTS.values()
+                if entry.startswith(f"blk.{layer}.") and entry.split(".", 2)[2][:-7] not in PARTS.values()
             }
         ),
     ),
