@@ -50,6 +50,7 @@ SITE = sorted(PACKAGE.glob("maintain/site/**/*.py"))
 INSTRUCTORS = sorted(set(PACKAGE.rglob("*.py")) - set(STUDENTS) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "nbjudge", "checks", "tests", "routes"}
+OWN |= {"gguf"}  # of `make language-model`, in a folder of its own
 OWN |= {
     path.stem
     for folder in ("tests", "nbjudge/tests", "source", "benchmarks")
@@ -430,7 +431,7 @@ def test_no_links_to_services_before_the_address():
 def test_with_the_address_every_row_has_links(published):
     changed = {path.name: text for path, text in stale_documents(published.root).items()}
     assert set(changed) == {"README.md", "students.md"}
-    rows = re.findall(r"^\| \d+ · .*$", changed["README.md"], re.MULTILINE)
+    rows = re.findall(r"^\| \d+\. .*$", changed["README.md"], re.MULTILINE)
     assert len(rows) == len(NOTEBOOKS) - 1
     for row in rows:
         assert row.count("|") == 4 and row.count("(https://colab") == row.count("(https://mybinder") == 1

@@ -172,7 +172,9 @@ def test_the_course_shows_nothing_in_tex():
             if (question := lesson.written(name)) is not None:
                 written[name] = question
                 texts += [question.model_answer, question.scheme]
-    assert set(written) == {"why_the_root", "second_head", "order", "serving", "why_turn", "two_numbers"}
+    assert set(written) == {
+        *("why_the_root", "second_head", "order", "serving", "why_turn", "two_numbers", "fewer_keys")
+    }
     for question in written.values():
         assert len(question.model_answer.split()) > 50 and "?**" in question.scheme
     assert len(texts) > 100 and any("$" in text for text in texts)
