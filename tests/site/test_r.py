@@ -213,7 +213,7 @@ def test_a_page_has_both_languages_in_tabs(pages, lesson):
     ("text", "message"),
     [
         ("# cell: nowhere\nx <- 1\n", "translates a cell 'nowhere', which 01_dot_product does not have"),
-        ("# cell: trace\nx <- 1\n# cell: trace\ny <- 2\n", "translates the cell 'trace' twice"),
+        ("# cell: tokens\nx <- 1\n# cell: tokens\ny <- 2\n", "translates the cell 'tokens' twice"),
     ],
 )
 def test_a_section_without_its_cell_is_refused(monkeypatch, text, message):
