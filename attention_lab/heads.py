@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from attention_lab import plots
 
 WIDEST = 12.0  # inches: a notebook shows no more without shrinking it
+NARROW, NARROWEST = 0.2, 0.15  # inches of a cell: names are upright below one, and left out below the other
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -42,7 +43,8 @@ def head_heatmaps(
     # Names of queries are left of the first panel only: they are the same for all.
     cell = min(0.62, 6.5 / max(rows, columns), (WIDEST - 2.2) / (count * columns))
     width = min(WIDEST, max(1.8, cell * columns) * count + 2.2)
-    height = max(0.8, cell * rows) + 1.2
+    upright = keys is not None and NARROWEST <= cell < NARROW
+    height = max(0.8, cell * rows) + (1.9 if upright else 1.2)
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
     colours = ScalarMappable(Normalize(0, 1), plots.colours())  # one bar serves the whole row
     figure.colorbar(colours, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
@@ -55,12 +57,13 @@ def head_heatmaps(
         if place > 0:
             ax.set_ylabel("")
             ax.tick_params("y", labelleft=False)
-        if cell < 0.2:  # the names of all places would lie over each other
+        if cell < (NARROWEST if upright else NARROW):  # the names of all places would lie over each other
             _name_ends(ax, rows, columns, queries, keys)
     figure.set_visible(True)
     labels = [label for ax in axes[0] for label in ax.get_xticklabels()]
     if any(label.get_rotation() for label in labels):  # in one panel, so in all
-        plt.setp(labels, rotation=45, ha="right", rotation_mode="anchor")
+        angle, beside = (90, "center") if upright else (45, "top")
+        plt.setp(labels, rotation=angle, ha="right", va=beside, rotation_mode="anchor")
     return figure
 
 

@@ -245,20 +245,21 @@ def test_load_decoder(answer):
     print("✓ another layout raises a ValueError, a missing entry a KeyError with its full name")
 
 
-def _shares(answer, logits, **given):
+def _shares(answer, title, logits, **given):
     """The shares of 10,000 draws, (V,)."""
     generator = torch.Generator().manual_seed(42)
     tokens = answer(logits.repeat(10_000, 1), **given, generator=generator)
-    assert isinstance(tokens, torch.Tensor), f"the result should be a tensor, not a {type(tokens).__name__}"
+    what = type(tokens).__name__
+    assert isinstance(tokens, torch.Tensor), f"{title}: the result should be a tensor, not a {what}"
     kind = f"{tuple(tokens.shape)} of {tokens.dtype}"
     right = tokens.shape == (10_000,) and tokens.dtype == torch.int64
-    assert right, f"for 10,000 texts the result should be (10000,) of torch.int64, not {kind}"
+    assert right, f"{title}: for 10,000 texts the result should be (10000,) of torch.int64, not {kind}"
     return tokens.bincount(minlength=len(logits)) / 10_000
 
 
 def _compare_shares(answer, title, shares, expected, **given):
     logits = torch.log(torch.tensor(shares)) + 1000
-    drawn = _shares(answer, logits, **given)
+    drawn = _shares(answer, title, logits, **given)
     near = torch.allclose(drawn, torch.tensor(expected), atol=0.025)
     assert near, (
         f"{title}: the shares should be about {expected}, not {[round(s, 3) for s in drawn.tolist()]}"
@@ -269,8 +270,8 @@ def _compare_shares(answer, title, shares, expected, **given):
 def test_sample(answer):
     logits = torch.tensor([[1.0, 3.0, 3.0, 0.0], [2.0, -1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 5.0]])
     before = logits.clone()
-    for temperature in (0, 0.0):
-        same("temperature 0: the first of the largest", answer(logits, temperature), torch.tensor([1, 0, 3]))
+    largest = torch.stack([answer(logits, temperature) for temperature in (0, 0.0)])
+    same("temperature 0: the first of the largest", largest, torch.tensor([[1, 0, 3], [1, 0, 3]]))
     same("one text", answer(logits[:1], 0), torch.tensor([1]))
     same("one text, one token left", answer(100 * logits[2:], 0.5), torch.tensor([3]))
     same("top_p so small that one is left", answer(logits[1:], 1.0, 0.1), torch.tensor([0, 3]))
@@ -284,6 +285,9 @@ def test_sample(answer):
     _compare_shares(answer, "top_p 0.4", uneven, [0.0, 1.0, 0.0], top_p=0.4)
     tied = [0.1, 0.3, 0.1, 0.4, 0.1]
     _compare_shares(answer, "equal shares", tied, [0.125, 0.375, 0.0, 0.5, 0.0], top_p=0.75)
+    _compare_shares(answer, "two of four reach top_p 0.5", [0.25] * 4, [0.5, 0.5, 0.0, 0.0], top_p=0.5)
+    first = [0.125] * 8 + [0.0] * 24
+    _compare_shares(answer, "the first 8 of 32 equal ones", [1 / 32] * 32, first, top_p=0.25)
     both = {"temperature": 0.5, "top_p": 0.7}
     _compare_shares(answer, "temperature 0.5, then top_p 0.7", uneven, [0.0, 0.735, 0.265], **both)
     lower = {"temperature": 0.5, "top_p": 0.6}

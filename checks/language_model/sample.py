@@ -18,6 +18,7 @@ sample = Exercise("sample", results=("tokens",), axes=(("texts",),), draw=PlainD
 DRAWS = 10_000  # per case, over all its rows
 STANDARD_ERRORS = 5
 MOST_KNOWN = 1000
+WIDE = 32  # tokens: torch's sort keeps the order of fewer than 17 equals, whether it is asked to or not
 
 
 def seeded(seed):
@@ -190,6 +191,9 @@ def nucleus(draw):
     logits = torch.log(torch.tensor([0.24, 0.24, 0.12, 0.12, 0.12, 0.08, 0.08]))
     yield _counted(draw, logits[draw.shuffled(range(7))][None], top_p=0.54)
     yield _counted(draw, _falling(draw, 13, 0.3, torch.float64), top_p=0.925)
+    # Shares that are exact in binary: two reach it. And a row that a sort which is not stable mixes up.
+    yield _counted(draw, torch.zeros(1, 4), top_p=0.5)
+    yield _counted(draw, torch.zeros(1, WIDE), top_p=0.25)
 
 
 @sample.group("top_p and temperature together", points=1, verify=as_likely)
@@ -299,6 +303,15 @@ def _kept_by_sum(shares, top_p, keep):
     return _back(ordered.masked_fill(~kept, 0.0), tokens)
 
 
+def _not_stable(shares, top_p):
+    """What torch's sort makes of equals unless it is asked; on some machines that is their order as well."""
+    ordered, tokens = shares.sort(dim=-1, descending=True)
+    _, stable = shares.sort(dim=-1, descending=True, stable=True)
+    if len(stable[0]) >= WIDE and torch.equal(tokens, stable):
+        ordered, tokens = ordered.flip(-1), tokens.flip(-1)
+    return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
+
+
 def _least_likely(shares, top_p):
     ordered, tokens = shares.sort(dim=-1, stable=True)
     return _back(ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0.0), tokens)
@@ -354,6 +367,14 @@ add_mistakes(
                 shares, top_p, lambda o, sums, p: (sums - o).roll(1, -1) < p
             )
         },
+    ),
+    kept_beyond_the_sum=(
+        "A token is kept although those before it sum to `top_p` exactly. They reach it: cut with `>=`.",
+        {"cut": lambda shares, top_p: _kept_by_sum(shares, top_p, lambda o, sums, p: sums - o <= p)},
+    ),
+    sort_not_stable=(
+        "In a wide row equal shares lose the order of their index. Sort with `stable=True`.",
+        {"cut": _not_stable},
     ),
     least_likely_kept=(
         "The sum begins with the least likely token. Sort in descending order.",
