@@ -35,7 +35,8 @@ TYPED_ELSEWHERE = {
     "test-all": "takes hours; what it runs is below",
     "bench": "takes an hour; its programs are below",
 }
-SYSTEM_PACKAGES = {"chromium", "bubblewrap", "postgresql", "iproute2", "hub-proxy", "r-base-core", "help"}
+SYSTEM_PACKAGES = {"chromium", "bubblewrap", "postgresql", "iproute2", "r-base-core", "help"}
+SYSTEM_PACKAGES |= {"hub-proxy", "language-model"}
 
 
 @pytest.fixture(scope="module")

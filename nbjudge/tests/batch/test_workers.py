@@ -49,8 +49,8 @@ def test_only_the_culprit_loses_a_try(tmp_path, monkeypatch):
 
 
 def fill_memory(*_):
-    """Take more than judging may, a tenth at a time."""
-    held = [b"x" * (worker_process.MEMORY // 10) for _ in range(12)]
+    """Take more than judging may, a tenth at a time; an earlier test may have left free memory behind."""
+    held = [b"x" * (worker_process.MEMORY // 10) for _ in range(100)]
     raise AssertionError(len(held))
 
 
