@@ -196,6 +196,10 @@ NORMS = {
     "nn.RMSNorm": ("nn.RMSNorm", nn.RMSNorm(4)),
     "F.rms_norm": ("F.rms_norm", lambda x: F.rms_norm(x, (4,))),
     "torch.rms_norm": ("torch.rms_norm", lambda x: torch.rms_norm(x, (4,))),
+    "the fused operator": (
+        "torch.rms_norm",
+        lambda x: torch.ops.aten._fused_rms_norm(x, [4], None, 1e-5)[0],
+    ),
     "torch.rms_norm without gradients": (
         "torch.rms_norm",
         torch.no_grad()(lambda x: torch.rms_norm(x, (4,))),

@@ -59,7 +59,8 @@ RMS_NORM = Step(
         "torch.nn.modules.normalization": ("RMSNorm.__init__", "RMSNorm.forward"),
         "torch.nn.functional": ("rms_norm",),
     },
-    operators=("aten::rms_norm*",),  # composed of others: its whole name has to be given
+    # The first is composed of others: its whole name has to be given.
+    operators=("aten::rms_norm*", "aten::_fused_rms_norm*"),
     written_as={
         "torch.nn.modules.normalization.*": "nn.RMSNorm",
         "torch.nn.functional.rms_norm": "F.rms_norm",
