@@ -102,7 +102,8 @@ def test_make_bench_runs_programs_that_start(clone):
 
 # ---- the command lines of the documentation's shell blocks ----
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [*ROOT.glob("docs/*.md"), *ROOT.glob("nbjudge/docs/*.md")]
+PAGES = [ROOT / "README.md", *sorted(DOCS, key=lambda page: page.name)]
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What sets a machine up, opens a window or needs other machines, and what shows that it works.
 ELSEWHERE = {

@@ -21,11 +21,13 @@ from nbjudge.skeletons.commands import add_to_configuration
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+JUDGE_DOCS = ROOT / "nbjudge" / "docs"
 GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *(ROOT / name for name in ("checks/README.md", "nbjudge/README.md", "nbjudge/CHANGELOG.md")),
     *sorted(DOCS.glob("*.md")),
+    *sorted(JUDGE_DOCS.glob("*.md")),
 ]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).assignments.items() if name != "start_here"}
@@ -183,7 +185,7 @@ def test_the_contracts_tolerances_are_the_judges():
 
 
 def test_every_promise_names_its_test():
-    promised = (DOCS / "threat-model.md").read_text().split("## What is promised")[1].split("\n## ")[0]
+    promised = (JUDGE_DOCS / "threat-model.md").read_text().split("## What is promised")[1].split("\n## ")[0]
     rows = [row for row in table_rows(promised) if row[0] != "promise"]
     assert len(rows) > 20
     for promise, shown_by in rows:
@@ -205,7 +207,9 @@ def test_the_stated_limits_are_the_graders():
 
 
 def test_the_documented_lines_are_those_of_init(tmp_path):
-    (snippet,) = [block for block in fences(DOCS / "other-courses.md", "python") if "configure" in block]
+    (snippet,) = [
+        block for block in fences(JUDGE_DOCS / "other-courses.md", "python") if "configure" in block
+    ]
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     add_to_configuration(tmp_path)
     added = ast.parse((tmp_path / "nbgrader_config.py").read_text()).body[1:]

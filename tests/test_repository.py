@@ -170,11 +170,11 @@ def test_the_judges_are_those_of_the_last_run(document):
     assert re.search(rf"\b{total} answers to (all )?49 exercises", text)
 
 
-# ---- the picture in docs/how-it-works.md shows the packages that exist ----
+# ---- the picture in nbjudge/docs/how-it-works.md shows the packages that exist ----
 
-PICTURE = runpy.run_path(str(ROOT / "docs" / "images" / "architecture.py"))
+PICTURE = runpy.run_path(str(ROOT / "nbjudge/docs/images/architecture.py"))
 ROWS = PICTURE["ROWS"]
-HOW = "change docs/images/architecture.py and run it"
+HOW = "change nbjudge/docs/images/architecture.py and run it"
 
 
 def test_the_picture_is_the_one_that_its_program_draws():

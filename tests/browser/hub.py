@@ -1,4 +1,4 @@
-"""A real JupyterHub with its proxy on this machine, configured as docs/jupyterhub.md says.
+"""A real JupyterHub with its proxy on this machine, configured as nbjudge/docs/jupyterhub.md says.
 
 Without accounts, or on a machine where each of its people has one.
 """
@@ -68,8 +68,8 @@ c.Spawner.args = ["--allow-root"]
 
 
 def documented(file: str) -> list[str]:
-    """What docs/jupyterhub.md says to write into a file; the first line of each block names the file."""
-    page = (ROOT / "docs/jupyterhub.md").read_text()
+    """What jupyterhub.md says to write into a file; the first line of each block names the file."""
+    page = (ROOT / "nbjudge/docs/jupyterhub.md").read_text()
     return re.findall(rf"```python\n(# {re.escape(file)}\n.*?)```", page, re.DOTALL)
 
 

@@ -145,7 +145,7 @@ def test_the_later_submission_is_graded(hub, page):
     collect(formgrader)
     formgrader.press(ADA, "autograde")
     expect(formgrader.row(ADA)).to_contain_text("0 / 7")
-    # As docs/jupyterhub.md says: the early one is taken out of the exchange, and what was collected away.
+    # As jupyterhub.md says: the early one is taken out of the exchange, and what was collected away.
     early, _ = inbound(hub, ADA)[::-1]
     hub.machine.typed(GRADER, "rm", "-r", f"/srv/attention-lab/submitted/ada/{FOLDER}")
     early.rename(hub.home / early.name)

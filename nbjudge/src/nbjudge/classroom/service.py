@@ -50,8 +50,8 @@ from nbjudge.tutor.signatures import Keys
 
 CHECK_EVENTS_FILE = Path(".classroom") / "check_events.jsonl"  # in the course's folder
 NO_HUB = (
-    "This is a service of a JupyterHub's: let the hub start it (docs/jupyterhub.md has the lines for its "
-    "configuration). Its environment lacks {missing}."
+    "This is a service of a JupyterHub's: let the hub start it (nbjudge/docs/jupyterhub.md has the lines "
+    "for its configuration). Its environment lacks {missing}."
 )
 NO_LIBRARY = "The class's tutor needs JupyterHub's library for services: pip install 'nbjudge[hub]'."
 ENVIRONMENT = ("JUPYTERHUB_API_TOKEN", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_SERVICE_URL")

@@ -71,7 +71,7 @@ class Keys:
         self._seen: dict[str, float] = {}  # when by nonce, the oldest first
 
     def key_of(self, learner: str) -> str:
-        """The key that the hub gives to this learner's server (docs/jupyterhub.md)."""
+        """The key that the hub gives to this learner's server (nbjudge/docs/jupyterhub.md)."""
         return _sign(self._secret, learner)
 
     def verify(self, authorization: str, action: str) -> SignedRequest | None:

@@ -27,7 +27,7 @@ KEY, NAME = "NBJUDGE_TUTOR_KEY", "JUPYTERHUB_USER"
 NOT_AN_ADDRESS = "{variable} is {address!r}: it has to begin with http:// or https://."
 NO_KEY = (
     "The class's tutor needs {missing} in this server's environment, to prove that it is the tutor. Ask "
-    "the person who runs the hub to set it (docs/jupyterhub.md)."
+    "the person who runs the hub to set it (nbjudge/docs/jupyterhub.md)."
 )
 NOT_KNOWN = (
     "The class's tutor did not accept this server's key. Stop your server (File → Hub Control Panel → Stop "

@@ -1,6 +1,6 @@
-"""Draw architecture.svg, the packages of the grader, for docs/how-it-works.md.
+"""Draw architecture.svg, the packages of the grader, for nbjudge/docs/how-it-works.md.
 
-Run `python docs/images/architecture.py`. `tests/test_repository.py` compares the picture with the
+Run `python nbjudge/docs/images/architecture.py`. `tests/test_repository.py` compares the picture with the
 folders of nbjudge/src/nbjudge and with their imports, which run downwards or within a row.
 """
 
