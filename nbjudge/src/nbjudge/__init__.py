@@ -25,44 +25,49 @@ An exercise with one group of cases, one mistake that is named, and one call tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nbjudge.api import grade_notebook
-    from nbjudge.authoring import Exercise, Step, Variable, case
-    from nbjudge.batch.changed_submissions import make_plan
-    from nbjudge.batch.coordinator import GradedSubmission
-    from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
-    from nbjudge.batch.workers import default_worker_count
-    from nbjudge.course.configuration import configure
-    from nbjudge.errors import CourseError
-    from nbjudge.grading.check_in_kernel import Points
-    from nbjudge.judge.verdict import Finding
-    from nbjudge.record.graded_notebook import GradedNotebook, read_graded
-    from nbjudge.sandbox.bubblewrap import sandbox_refusal
-    from nbjudge.skeletons.notebooks import Form
-    from nbjudge.try_checks.command import problems_of_checks, try_all
+    from nbjudge.api import grade_notebook as grade_notebook
+    from nbjudge.authoring import Exercise as Exercise
+    from nbjudge.authoring import Step as Step
+    from nbjudge.authoring import Variable as Variable
+    from nbjudge.authoring import case as case
+    from nbjudge.batch.changed_submissions import make_plan as make_plan
+    from nbjudge.batch.coordinator import GradedSubmission as GradedSubmission
+    from nbjudge.batch.grade_command import LOG_FILE as LOG_FILE
+    from nbjudge.batch.grade_command import Options as Options
+    from nbjudge.batch.grade_command import grade_plan as grade_plan
+    from nbjudge.batch.workers import default_worker_count as default_worker_count
+    from nbjudge.course.configuration import configure as configure
+    from nbjudge.errors import CourseError as CourseError
+    from nbjudge.grading.check_in_kernel import Points as Points
+    from nbjudge.judge.verdict import Finding as Finding
+    from nbjudge.record.graded_notebook import GradedNotebook as GradedNotebook
+    from nbjudge.record.graded_notebook import read_graded as read_graded
+    from nbjudge.sandbox.bubblewrap import sandbox_refusal as sandbox_refusal
+    from nbjudge.skeletons.notebooks import Form as Form
+    from nbjudge.try_checks.command import problems_of_checks as problems_of_checks
+    from nbjudge.try_checks.command import try_all as try_all
 
-# The modules of the public names.
-_MODULES = {
-    "nbjudge.api": "grade_notebook",
-    "nbjudge.authoring": "Exercise Step Variable case",
-    "nbjudge.batch.changed_submissions": "make_plan",
-    "nbjudge.batch.coordinator": "GradedSubmission",
-    "nbjudge.batch.grade_command": "LOG_FILE Options grade_plan",
-    "nbjudge.batch.workers": "default_worker_count",
-    "nbjudge.course.configuration": "configure",
-    "nbjudge.errors": "CourseError",
-    "nbjudge.judge.verdict": "Finding",
-    "nbjudge.record.graded_notebook": "GradedNotebook read_graded",
-    "nbjudge.sandbox.bubblewrap": "sandbox_refusal",
-    "nbjudge.skeletons.notebooks": "Form",
-    "nbjudge.try_checks.command": "problems_of_checks try_all",
-}
-PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+def lazily(package: str, modules: dict[str, str]) -> tuple[Callable[[str], Any], list[str]]:
+    """Return a package's `__getattr__`, which imports a name when it is first used, and its `__all__`.
+
+    `modules` has the names that come from each module, separated by spaces.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def import_name(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return import_name, sorted(homes)
 
 
 def check(name: str, seed: int | None = None) -> Points:
@@ -91,33 +96,22 @@ def check(name: str, seed: int | None = None) -> Points:
     return check_in_kernel(name, seed)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(import_module(PUBLIC[name]), name))
-
-
-__all__ = [
-    "CourseError",
-    "Exercise",
-    "Finding",
-    "Form",
-    "GradedNotebook",
-    "GradedSubmission",
-    "LOG_FILE",
-    "Options",
-    "Step",
-    "Variable",
-    "case",
-    "check",
-    "configure",
-    "default_worker_count",
-    "grade_notebook",
-    "grade_plan",
-    "make_plan",
-    "problems_of_checks",
-    "read_graded",
-    "sandbox_refusal",
-    "try_all",
-]
+__getattr__, __all__ = lazily(
+    __name__,
+    {
+        "nbjudge.api": "grade_notebook",
+        "nbjudge.authoring": "Exercise Step Variable case",
+        "nbjudge.batch.changed_submissions": "make_plan",
+        "nbjudge.batch.coordinator": "GradedSubmission",
+        "nbjudge.batch.grade_command": "LOG_FILE Options grade_plan",
+        "nbjudge.batch.workers": "default_worker_count",
+        "nbjudge.course.configuration": "configure",
+        "nbjudge.errors": "CourseError",
+        "nbjudge.judge.verdict": "Finding",
+        "nbjudge.record.graded_notebook": "GradedNotebook read_graded",
+        "nbjudge.sandbox.bubblewrap": "sandbox_refusal",
+        "nbjudge.skeletons.notebooks": "Form",
+        "nbjudge.try_checks.command": "problems_of_checks try_all",
+    },
+)
+__all__ += ["check"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from nbjudge import lazily
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
 from nbjudge.authoring.exercise import (
     SUMS_OF_PRODUCTS,
@@ -26,20 +26,14 @@ if TYPE_CHECKING:
     from nbjudge.judge.describe import told_apart
 
 # Of the judge, which imports this package: for sentences of a course's own.
-_JUDGES_NAMES = {
-    "first_position": "nbjudge.judge.array_messages",
-    "size_behind": "nbjudge.judge.array_messages",
-    "told_apart": "nbjudge.judge.describe",
-    "same_value": "nbjudge.judge.compare",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name of the judge when it is first used."""
-    if name not in _JUDGES_NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(import_module(_JUDGES_NAMES[name]), name))
-
+__getattr__, _ = lazily(
+    __name__,
+    {
+        "nbjudge.judge.array_messages": "first_position size_behind",
+        "nbjudge.judge.compare": "same_value",
+        "nbjudge.judge.describe": "told_apart",
+    },
+)
 
 __all__ = [
     "Build",

@@ -7,66 +7,47 @@ notebooks, settings and the gradebook's address, and tell which definitions a pi
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nbjudge import lazily
 
 if TYPE_CHECKING:
-    from nbjudge.course.assignment_forms import released, solved
-    from nbjudge.course.configuration import CONFIG_FILE, options_of, read_config
-    from nbjudge.course.course import Assignment, Course, find_course, open_course
-    from nbjudge.course.folders import CourseFolders, read_folders
-    from nbjudge.course.gradebook import UNREADABLE, gradebook_url, sqlite_file
-    from nbjudge.course.loading import PlainCell, read_notebook, read_plain_cells
-    from nbjudge.mathml import mathml
-    from nbjudge.parsing import global_names, reached, source_of
-    from nbjudge.settings import SECTIONS
-    from nbjudge.submission.files import CACHE_FOLDERS
+    from nbjudge.course.assignment_forms import released as released
+    from nbjudge.course.assignment_forms import solved as solved
+    from nbjudge.course.configuration import CONFIG_FILE as CONFIG_FILE
+    from nbjudge.course.configuration import options_of as options_of
+    from nbjudge.course.configuration import read_config as read_config
+    from nbjudge.course.course import Assignment as Assignment
+    from nbjudge.course.course import Course as Course
+    from nbjudge.course.course import find_course as find_course
+    from nbjudge.course.course import open_course as open_course
+    from nbjudge.course.folders import CourseFolders as CourseFolders
+    from nbjudge.course.folders import read_folders as read_folders
+    from nbjudge.course.gradebook import UNREADABLE as UNREADABLE
+    from nbjudge.course.gradebook import gradebook_url as gradebook_url
+    from nbjudge.course.gradebook import sqlite_file as sqlite_file
+    from nbjudge.course.loading import PlainCell as PlainCell
+    from nbjudge.course.loading import read_notebook as read_notebook
+    from nbjudge.course.loading import read_plain_cells as read_plain_cells
+    from nbjudge.mathml import mathml as mathml
+    from nbjudge.parsing import global_names as global_names
+    from nbjudge.parsing import reached as reached
+    from nbjudge.parsing import source_of as source_of
+    from nbjudge.settings import SECTIONS as SECTIONS
+    from nbjudge.submission.files import CACHE_FOLDERS as CACHE_FOLDERS
 
-# The modules of the public names.
-_MODULES = {
-    "nbjudge.course.assignment_forms": "released solved",
-    "nbjudge.course.configuration": "CONFIG_FILE options_of read_config",
-    "nbjudge.course.course": "Assignment Course find_course open_course",
-    "nbjudge.course.folders": "CourseFolders read_folders",
-    "nbjudge.course.gradebook": "UNREADABLE gradebook_url sqlite_file",
-    "nbjudge.course.loading": "PlainCell read_notebook read_plain_cells",
-    "nbjudge.mathml": "mathml",
-    "nbjudge.parsing": "global_names reached source_of",
-    "nbjudge.settings": "SECTIONS",
-    "nbjudge.submission.files": "CACHE_FOLDERS",
-}
-PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(import_module(PUBLIC[name]), name))
-
-
-__all__ = [
-    "Assignment",
-    "CACHE_FOLDERS",
-    "CONFIG_FILE",
-    "Course",
-    "CourseFolders",
-    "PlainCell",
-    "SECTIONS",
-    "UNREADABLE",
-    "find_course",
-    "global_names",
-    "gradebook_url",
-    "mathml",
-    "open_course",
-    "options_of",
-    "reached",
-    "read_config",
-    "read_folders",
-    "read_notebook",
-    "read_plain_cells",
-    "released",
-    "solved",
-    "source_of",
-    "sqlite_file",
-]
+__getattr__, __all__ = lazily(
+    __name__,
+    {
+        "nbjudge.course.assignment_forms": "released solved",
+        "nbjudge.course.configuration": "CONFIG_FILE options_of read_config",
+        "nbjudge.course.course": "Assignment Course find_course open_course",
+        "nbjudge.course.folders": "CourseFolders read_folders",
+        "nbjudge.course.gradebook": "UNREADABLE gradebook_url sqlite_file",
+        "nbjudge.course.loading": "PlainCell read_notebook read_plain_cells",
+        "nbjudge.mathml": "mathml",
+        "nbjudge.parsing": "global_names reached source_of",
+        "nbjudge.settings": "SECTIONS",
+        "nbjudge.submission.files": "CACHE_FOLDERS",
+    },
+)

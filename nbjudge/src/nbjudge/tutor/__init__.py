@@ -16,46 +16,36 @@ notebooks. It reaches the tutor at the address in `NBJUDGE_TUTOR`, or starts the
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from nbjudge.tutor.learner import has_tutor
-    from nbjudge.tutor.learner.checking import begin_notebook, check
-    from nbjudge.tutor.learner.live_box import STORED, LiveBox
-    from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
-    from nbjudge.tutor.learner.result import with_code
-    from nbjudge.tutor.material import tutor_options
+from nbjudge import lazily
 
-# The modules of the public names.
-_MODULES = {
-    "nbjudge.tutor.learner": "has_tutor",
-    "nbjudge.tutor.learner.checking": "begin_notebook check",
-    "nbjudge.tutor.learner.live_box": "LiveBox STORED",
-    "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
-    "nbjudge.tutor.learner.result": "with_code",
-    "nbjudge.tutor.material": "tutor_options",
-}
-PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
+if TYPE_CHECKING:
+    from nbjudge.tutor.learner import has_tutor as has_tutor
+    from nbjudge.tutor.learner.checking import begin_notebook as begin_notebook
+    from nbjudge.tutor.learner.checking import check as check
+    from nbjudge.tutor.learner.live_box import STORED as STORED
+    from nbjudge.tutor.learner.live_box import LiveBox as LiveBox
+    from nbjudge.tutor.learner.record import ExerciseHistory as ExerciseHistory
+    from nbjudge.tutor.learner.record import LearnerRecord as LearnerRecord
+    from nbjudge.tutor.learner.result import with_code as with_code
+    from nbjudge.tutor.material import tutor_options as tutor_options
+
+_import_name, __all__ = lazily(
+    __name__,
+    {
+        "nbjudge.tutor.learner": "has_tutor",
+        "nbjudge.tutor.learner.checking": "begin_notebook check",
+        "nbjudge.tutor.learner.live_box": "LiveBox STORED",
+        "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
+        "nbjudge.tutor.learner.result": "with_code",
+        "nbjudge.tutor.material": "tutor_options",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; with `check`, the tutor starts while the learner reads."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a public name when it is used; with `check`, the tutor starts while the learner reads."""
     if name == "check":
-        import_module(PUBLIC[name]).begin_notebook()
-    return getattr(import_module(PUBLIC[name]), name)
-
-
-__all__ = [
-    "ExerciseHistory",
-    "LearnerRecord",
-    "LiveBox",
-    "STORED",
-    "begin_notebook",
-    "check",
-    "has_tutor",
-    "tutor_options",
-    "with_code",
-]
+        _import_name("begin_notebook")()
+    return _import_name(name)
