@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from shared_hooks import *  # noqa: F403
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = ["gpu", "background-networking", "component-update", "sync"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The system's Chromium, driven by Playwright."""
-    from playwright.sync_api import sync_playwright  # few tests need it
-
-    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

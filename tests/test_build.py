@@ -8,8 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from course_copies import write_course
 from nbgrader.api import Gradebook, get_alembic_version
 from sqlalchemy import text
+from tiny_course import cell_of, source
 
 from attention_lab import cli
 from attention_lab.maintain.build import build_lesson, canonical, is_registered, register, stale
@@ -18,46 +20,10 @@ from nbjudge.course import Course
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[1]
 SOURCE = Path("source/01_tiny/tiny.ipynb")
 RELEASE = Path("release/01_tiny/tiny.ipynb")
 SOLUTION = Path("solutions/01_tiny/tiny.ipynb")
 CHECKS = Path("checks/tiny.py")
-TINY_CHECKS = """
-from attention_lab.authoring import Exercise, case
-
-double = Exercise("double", results=("doubled",))
-
-
-@double.group("vectors", points=2)
-def vectors(draw):
-    yield case(draw.normal(*draw.sizes(1)))
-
-
-@double.mistake("Every number is squared: add it to itself instead.")
-def squared(x):
-    return x * x
-"""
-
-
-def marked(cell_id, text, **marks):
-    marks = {"grade": False, "locked": False, "solution": False} | marks
-    marks |= {"grade_id": cell_id, "schema_version": 3, "task": False}
-    return nbformat.v4.new_code_cell(text, id=cell_id, metadata={"nbgrader": marks})
-
-
-def tiny_source():
-    answer = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
-    hidden = "from nbjudge import check\ncheck('double')\n"
-    test = f"print(double(3))\n### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
-    return nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_markdown_cell("# A tiny lesson", id="title"),
-            marked("setup", "import torch", locked=True),
-            marked("double", answer, solution=True),
-            marked("test_double", test, grade=True, locked=True, points=2, cell_type="code"),
-        ]
-    )
 
 
 def lesson_of(root):
@@ -74,12 +40,9 @@ def edit(path, old, new):
 def built(tmp_path_factory):
     """A course of one tiny lesson, one folder and one file, as `build` leaves it."""
     root = tmp_path_factory.mktemp("built") / "course"
-    for path in (SOURCE, CHECKS):
-        (root / path).parent.mkdir(parents=True)
-    shutil.copy(ROOT / "nbgrader_config.py", root)
-    nbformat.write(tiny_source(), root / SOURCE)
+    write_course(root)
+    shutil.rmtree(root / SOLUTION.parent)
     (root / SOURCE.parent / "given.py").write_text("ANSWER = 42\n")
-    (root / CHECKS).write_text(TINY_CHECKS)
     build_lesson(lesson_of(root))
     return root
 
@@ -114,7 +77,7 @@ def test_a_built_course_is_up_to_date(course, attention_lab):
     assert "release and solutions are what the sources make" in output
     assert build_lesson(lesson_of(course)) == []
     printed = [o.text for c in nbformat.read(SOLUTION, as_version=4).cells for o in c.get("outputs", [])]
-    assert printed == ["6\n"]
+    assert printed == ["shown tensor([2., 2., 2.])\n", "tensor([4., 4., 4.])\n"]
     for folder in (RELEASE.parent, SOLUTION.parent):
         assert (folder / "given.py").read_text() == "ANSWER = 42\n"
 
@@ -143,11 +106,11 @@ def test_a_failed_registration_is_explained(course):
 
 STALE_RELEASE, STALE_SOLUTION = (f"The {form} of 01_tiny is not what" for form in ("release", "solution"))
 SPOILT = {
-    "source edited": (SOURCE, "x + x", "2 * x", STALE_SOLUTION),
+    "source edited": (SOURCE, "2 * x", "x + x", STALE_SOLUTION),
     "source prose edited": (SOURCE, "A tiny lesson", "A small lesson", STALE_RELEASE),
     "source not canonical": (SOURCE, '"outputs": []', '"outputs":  []', "is not in canonical form"),
     "release edited": (RELEASE, "import torch", "import math", STALE_RELEASE),
-    "solution edited": (SOLUTION, "x + x", "2 * x", STALE_SOLUTION),
+    "solution edited": (SOLUTION, "2 * x", "x + x", STALE_SOLUTION),
     "given file edited": (SOURCE.parent / "given.py", "42", "43", STALE_RELEASE),
     "its copy edited": (SOLUTION.parent / "given.py", "42", "43", STALE_SOLUTION),
     "points": (SOURCE, '"points": 2', '"points": 3', "3 points, but the case groups of 'double' add up to 2"),
@@ -170,7 +133,7 @@ def test_check_names_what_is_stale_or_broken(course, attention_lab, path, old, n
 def test_a_solution_with_an_error_is_made_again(course):
     notebook = nbformat.read(SOLUTION, as_version=4)
     error = nbformat.v4.new_output("error", ename="NameError", evalue="no double", traceback=[])
-    notebook.cells[-1].outputs = [error]
+    cell_of(notebook, "test_double").outputs = [error]
     nbformat.write(notebook, SOLUTION)
     (problem,) = stale(lesson_of(course))
     assert "cell 'test_double' stops with NameError: no double" in problem
@@ -189,11 +152,11 @@ def test_only_a_changed_lesson_is_built_again(course, attention_lab):
 
 def test_a_changed_model_answer_is_built(course, attention_lab):
     (course / "gradebook.db").unlink()  # a clone has none
-    edit(course / SOURCE, "x + x", "2 * x")
+    edit(course / SOURCE, "2 * x", "x + x")
     code, output = attention_lab("build", "tiny")
     assert code == 0
     assert "01_tiny: made and ran the solution" in output
-    assert "2 * x" in SOLUTION.read_text()
+    assert "x + x" in SOLUTION.read_text()
 
 
 def test_a_killed_build_leaves_the_old_solution(course):
@@ -216,7 +179,7 @@ def test_a_file_that_is_no_longer_given_is_removed(course):
 
 
 def test_a_solution_that_does_not_run_is_refused(course, attention_lab):
-    edit(course / SOURCE, "x + x", "x + y")
+    edit(course / SOURCE, "2 * x", "y * x")
     code, output = attention_lab("build")
     assert code == 1
     assert "The solution of 01_tiny does not run: cell 'test_double' stops with NameError" in output
@@ -232,17 +195,18 @@ def test_an_unknown_lesson_is_told(course, tmp_path, monkeypatch, attention_lab)
 
 
 def test_the_canonical_form_is_its_own_canonical_form():
-    messy = tiny_source()
+    messy = source()
     messy.metadata.widgets = {"state": {"secret": "a captured output"}}
     messy.metadata.kernelspec = {"name": "my-env", "display_name": "My env", "language": "python"}
     for cell in messy.cells:
         cell.id = f"other-{cell.id}"
         cell.metadata |= {"collapsed": True, "editable": False, "tags": ["kept"]}
-    messy.cells[-1].outputs = [nbformat.v4.new_output("stream", text="a captured output")]
-    messy.cells[-1].metadata.nbgrader.checksum = "stale"
+    test = next(cell for cell in messy.cells if cell.id == "other-test_double")
+    test.outputs = [nbformat.v4.new_output("stream", text="a captured output")]
+    test.metadata.nbgrader.checksum = "stale"
     text = canonical(messy)
     assert canonical(nbformat.reads(text, as_version=4)) == text
     assert "captured" not in text and "My env" not in text and "stale" not in text
     cells = nbformat.reads(text, as_version=4).cells
-    assert [cell.id for cell in cells] == ["other-title", "setup", "double", "test_double"]
+    assert [cell.id for cell in cells][:5] == ["other-title", "setup", "double", "test_double", "other-shown"]
     assert all(cell.metadata.tags == ["kept"] for cell in cells)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from shared_hooks import *  # noqa: F403
@@ -17,18 +16,6 @@ class NeedsTorch(pytest.Module):
 
     def collect(self) -> Iterator[pytest.Item]:
         pytest.skip("torch is not installed", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without network services of its own."""
-    playwright_api = pytest.importorskip("playwright.sync_api")
-    quiet = ("gpu", "background-networking", "component-update", "sync")
-    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in quiet)]
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
-        yield browser
-        browser.close()
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import copy
 import io
-import shutil
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbgrader import tests as nbgrader_tests
 from nbgrader.api import Gradebook
 from old_course import code, solution
 from tiny_course import CONFIG, FOLDER, FULL, GradedClass, answered, hand_in, make_course, nbgrader, succeed
 
 from nbjudge.course.assignment_forms import named_notebooks
 
-STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 STOCK = "c = get_config()\n"
 # Right numbers, but no gradient.
 HALF = {"double": "def double(x):\n    return 2 * x.detach()"}
@@ -53,23 +50,6 @@ def test_check_gives_the_points_without_the_plugin(tmp_path):
     succeed(tmp_path, "autograde", FOLDER, "--force")
     assert graded.points("half") == stock == FULL | {"double": 1}
     assert "double: 1 of 2 points" in printed
-
-
-@pytest.mark.integration
-def test_what_cannot_be_run_is_0_without_check_too(tmp_path):
-    """`tests/peers` holds the scores of all of nbgrader's own fixtures to the stock ones."""
-    (tmp_path / "source" / "ps1").mkdir(parents=True)
-    shutil.copy(STOCK_FILES / "submitted-unchanged.ipynb", tmp_path / "source" / "ps1" / "p1.ipynb")
-    for student in ("missing", "cut off"):
-        (tmp_path / "submitted" / student / "ps1").mkdir(parents=True)
-    cut_off = (STOCK_FILES / "submitted-changed.ipynb").read_bytes()[:1000]
-    (tmp_path / "submitted" / "cut off" / "ps1" / "p1.ipynb").write_bytes(cut_off)
-    grade(tmp_path, CONFIG)
-    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
-        for student in ("missing", "cut off"):
-            (notebook,) = gradebook.find_submission("ps1", student).notebooks
-            assert notebook.max_score > 0
-            assert sum(grade.auto_score or 0 for grade in notebook.grades) == 0
 
 
 # Ordinary asserts in a hidden region, on numbers drawn from a generator that the notebook seeded.

@@ -49,13 +49,9 @@ PACK = "json.dumps = lambda tree, dumps=json.dumps, **options: dumps(tree, **opt
 REPLY = PACK.replace("{}", "dumps({})")
 VALUE = REPLY.format("{{'list': [{{'dict': [['value', {{'tensor': {}}}]]}}] * 2}}")
 
-# Returned objects that are, or claim to be, something else than an ordinary tensor.
+# Returned objects that claim to be an ordinary tensor, or that hurt whoever looks at them; plain objects of
+# other kinds are in `test_findings.py`, and values that cannot be sent in `test_values.py`.
 OBJECTS = {
-    "nothing": "None",
-    "a number": "2.0",
-    "a string": "'2'",
-    "a list": "(2 * x).tolist()",
-    "an array": "(2 * x).detach().numpy()",
     "a tensor subclass": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {}))",
     "a subclass that is always equal": """(2 * x).as_subclass(
         type('Mine', (torch.Tensor,), {'__eq__': lambda self, other: True})
@@ -67,25 +63,13 @@ OBJECTS = {
     "a dictionary of itself": "(lambda d: d.update(d=d) or d)({})",
     "a deep nest": "__import__('functools').reduce(lambda nest, _: [nest], range(5000), [])",
     "a huge integer": "10 ** 10_000",
-    "a sparse tensor": "(2 * x).to_sparse()",
     "a meta tensor": "(2 * x).to('meta')",
-    "a complex tensor": "(2 * x).to(torch.complex64)",
     "an 8-bit tensor": "(2 * x).to(torch.float8_e4m3fn)",
-    "a half tensor": "(2 * x).half()",
-    "an integer tensor": "(2 * x).long()",
-    "an empty tensor": "x[:0]",
-    "a scalar tensor": "x.sum()",
     "an enormous tensor": "torch.zeros(1).expand(10**9)",
-    "a large tensor": "torch.zeros(2**22 + 1)",
-    "many tensors": "[x] * 20_000",
-    "a generator": "(n for n in x)",
-    "a module": "torch.nn.Linear(1, 1)",
-    "a class": "torch.Tensor",
-    "nan": "x * float('nan')",
-    "infinity": "x / 0",
 }
 
-# What a student's code may do to the kernel's side of the conversation, before it answers.
+# What a student's code may do to the kernel's side of the conversation, before it answers. What a reply may
+# hold that is no value is in `test_values.py`.
 TAMPERING = {
     "prints nothing": SAY.format("''"),
     "prints what python cannot read": SAY.format("'(' * 10_000"),
@@ -96,14 +80,8 @@ TAMPERING = {
     "{'header': {}, 'content': {'request': 'bnVsbA== '}}",
     "packs no JSON": PACK.format("'true points = 2'"),
     "packs an object for a list": REPLY.format("{'plain': 2}"),
-    "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
     "packs too deep a nest": PACK.format("'[' * 100_000"),
     "packs NaN for keys": PACK.format("'{\"dict\": [[NaN, 1]]}'"),
-    "packs no numbers": VALUE.format("['float32', [3], 0, [0]]"),
-    "packs pickles": VALUE.format("['object', [3], 0, [0]]"),
-    "packs a lying shape": VALUE.format("['float32', [2**20, 2**20], 0, [0, 1]]"),
-    "packs a shape of its own": VALUE.format("['float32', ['3', None], 0, [0, 1]]"),
-    "packs numbers from before the message": VALUE.format("['float32', [3], -8, [0]]"),
     "packs axes that are none": VALUE.format("['float32', [], 0, [7]]"),
     "packs no text": "base64.b64encode = lambda raw: b'%%%'",
     "answers with points": REPLY.format("{'dict': [['points', {'plain': 2}], ['agrees', {'plain': True}]]}"),
