@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from nbjudge import CourseError
+from nbjudge.cli import run, version_option
 
 if TYPE_CHECKING:
     from nbjudge import Form
@@ -26,27 +27,15 @@ ONLY_FOR_INSTRUCTORS = (
 )
 
 
-def _print_version(is_given: bool) -> None:
-    if is_given:
-        from attention_lab import __version__
-
-        console.print(f"attention-lab {__version__}", highlight=False)
-        raise typer.Exit
-
-
 @app.callback()
 def attention_lab(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, version_option("attention-lab", "attention_lab")] = False,
 ) -> None:
     """Build the course, open it, and try its grader on a simulated class."""
 
 
 def main() -> None:
     """Run the command; what only an instructor's installation has is told in one sentence."""
-    from nbjudge.cli import run
-
     try:
         run(app, "attention-lab")
     except ModuleNotFoundError as error:

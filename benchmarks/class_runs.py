@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,6 +19,7 @@ from statistics import median
 from typing import Any
 
 import bare_limit
+import psutil
 import results
 from courses import graded_notebook, not_in_full
 from rich.console import Console
@@ -32,6 +34,7 @@ ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))
 NBJUDGE = str(Path(sys.executable).with_name("nbjudge"))
 STOCK, OURS = "stock", "ours"
 LAST_WORDS = 2000  # characters
+BETWEEN_LOOKS = 0.25  # seconds
 
 
 @dataclass(frozen=True)
@@ -201,10 +204,28 @@ def table_of(graders: dict[str, Any], title: str, goals: dict[str, float]) -> Ta
     return table
 
 
-def failed(command: list[str], what: str, log: Path) -> SystemExit:
-    """The end of a benchmark whose command failed: what happened, and the last words of its log."""
-    words = log.read_text(errors="replace")[-LAST_WORDS:]
-    return SystemExit(f"`{' '.join(command)}` ended with {what}. Its last words:\n{words}")
+def run_logged(
+    command: list[str], folder: Path, log: Path, look: Callable[[psutil.Process], None] = lambda _: None
+) -> float:
+    """Run a command in a folder, and return its seconds; `look` sees its process four times a second.
+
+    Raises SystemExit, with the last words of its log, where it fails.
+    """
+    with open(log, "w", encoding="utf-8") as log_file:
+        started = time.perf_counter()
+        process = psutil.Popen(command, cwd=folder, stdout=log_file, stderr=log_file, env=environment())
+        while True:
+            try:
+                status = process.wait(BETWEEN_LOOKS)
+                break
+            except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+                with suppress(psutil.Error):  # it has just ended
+                    look(process)
+        seconds = time.perf_counter() - started
+    if status != 0:
+        words = log.read_text(errors="replace")[-LAST_WORDS:]
+        raise SystemExit(f"`{' '.join(command)}` ended with {status}. Its last words:\n{words}")
+    return seconds
 
 
 def _run(
@@ -212,18 +233,13 @@ def _run(
 ) -> tuple[float, list[float]]:
     """The seconds that a command took, and after how many each notebook was done.
 
-    Raises SystemExit, with the command's last words, where it fails or leaves someone out.
+    Raises SystemExit where it leaves someone out, and as `run_logged` does.
     """
-    with open(log, "w", encoding="utf-8") as log_file:
-        started = time.time()
-        run = subprocess.run(
-            command, cwd=lesson.course.root, stdout=log_file, stderr=log_file, env=environment(), check=False
-        )
-        seconds = time.time() - started
+    started = time.time()
+    seconds = run_logged(command, lesson.course.root, log)
     notebooks = [graded_notebook(lesson, student) for student in students]
-    missing = sum(not notebook.is_file() for notebook in notebooks)
-    if run.returncode != 0 or missing:
-        raise failed(command, f"{run.returncode} and left {missing} of {len(students)} ungraded", log)
+    if missing := sum(not notebook.is_file() for notebook in notebooks):
+        raise SystemExit(f"`{' '.join(command)}` left {missing} of {len(students)} ungraded: see {log}.")
     return seconds, sorted(notebook.stat().st_mtime - started for notebook in notebooks)
 
 

@@ -10,7 +10,6 @@ command runs again, with nothing changed.
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -21,14 +20,13 @@ from typing import Annotated, Any
 import psutil
 import results
 import typer
-from class_runs import ATTENTION_LAB, environment, failed
+from class_runs import ATTENTION_LAB, run_logged
 from courses import graded_notebook, hand_in, lesson_named, new_course, ordinary_class
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nbjudge.course import Assignment
 
-BETWEEN_LOOKS = 0.25  # seconds
 GOALS = {
     "peak memory": "at most 1.3",
     "seconds a submission": "at most 1.1",
@@ -108,32 +106,17 @@ def _measure(lesson: Assignment, size: int, workers: int | None, console: Consol
 
 
 def _watched(command: list[str], course: Assignment, show: Callable[[], None]) -> tuple[float, int, int]:
-    """Run a command; returns its seconds and the peaks of its own resident and proportional memory.
-
-    Raises SystemExit, with the command's last words, where it fails.
-    """
-    log = course.course.root / "benchmark.log"
+    """Run a command; returns its seconds and the peaks of its own resident and proportional memory."""
     resident = proportional = 0
-    with open(log, "w", encoding="utf-8") as log_file:
-        started = time.perf_counter()
-        process = psutil.Popen(
-            command, cwd=course.course.root, stdout=log_file, stderr=log_file, env=environment()
-        )
-        while True:
-            try:
-                process.wait(BETWEEN_LOOKS)
-                break
-            except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
-                show()
-            try:
-                used = process.memory_full_info()
-            except psutil.Error:  # it has just ended
-                continue
-            resident, proportional = max(resident, used.rss), max(proportional, used.pss)
-        seconds = time.perf_counter() - started
-    if process.returncode != 0:
-        raise failed(command, str(process.returncode), log)
-    return seconds, resident, proportional
+
+    def look(process: psutil.Process) -> None:
+        nonlocal resident, proportional
+        show()
+        used = process.memory_full_info()
+        resident, proportional = max(resident, used.rss), max(proportional, used.pss)
+
+    root = course.course.root
+    return run_logged(command, root, root / "benchmark.log", look), resident, proportional
 
 
 def _ratios(small: Run, large: Run) -> list[dict[str, Any]]:

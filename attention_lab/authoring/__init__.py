@@ -1,8 +1,7 @@
 """What this course's checks are written with: the grader's own words, and those of attention."""
 
 from attention_lab.authoring.draw import Draw, LayerDraw, SmallDraw, SmallLayerDraw
-from attention_lab.authoring.exercise import Exercise
-from attention_lab.authoring.mistakes import add_mistakes
+from attention_lab.authoring.exercise import Exercise, add_mistakes
 from attention_lab.authoring.obfuscation import Obfuscation
 from attention_lab.authoring.steps import (
     AUTOMATIC_DIFFERENTIATION,

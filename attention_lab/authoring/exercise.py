@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.special import softmax
 
 import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
-from nbjudge.authoring import Case, first_position, size_behind, told_apart
+from nbjudge.authoring import Case, Mistake, first_position, size_behind, told_apart
 
 AS_GOOD_AS_ZERO = 1e-6
 ROUNDING = 1e-3  # of a sum of weights
@@ -162,3 +163,41 @@ def _weight_on_the_hidden(name: str, weights: Any, expected: Any) -> Iterator[st
 def _has_mask(case: Case) -> bool:
     values = [*case.args, *case.kwargs.values()]
     return any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in values)
+
+
+# ---- mistakes in a table: what a right answer becomes when one of its steps is changed
+
+# Other attributes of a class or other keyword arguments of a function; or the whole answer, as a lambda.
+Change = Mapping[str, Any] | Callable[..., Any]
+
+
+def add_mistakes(
+    exercise: Exercise, right: Callable[..., Any] | None = None, /, **mistakes: tuple[str, Change]
+) -> None:
+    """Add mistakes, by name: the sentence that helps, and what is changed about `right`.
+
+    They are looked for in this order, behind those that the exercise has already. The demo class and the
+    benchmarks read them from the file, so write the table into the call.
+    """
+    module = sys._getframe(1).f_globals["__name__"]
+    for name, (sentence, change) in mistakes.items():
+        answer = changed(right, name, change)
+        answer.__module__ = module
+        file = module.rpartition(".")[2]
+        exercise.mistakes.append(Mistake(name, sentence, exercise.as_called(answer), file))
+
+
+def changed(right: Callable[..., Any] | None, name: str, change: Change) -> Any:
+    """Return `right` with a change, under a name of its own."""
+    if not isinstance(change, Mapping):
+        change.__name__ = name
+        return change
+    assert right is not None
+    if isinstance(right, type):
+        return type(name, (right,), dict(change))
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return right(*args, **kwargs, **change)
+
+    answer.__name__ = name
+    return answer

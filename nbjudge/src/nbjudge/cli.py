@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -23,19 +24,20 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
 
 
-def _print_version(is_given: bool) -> None:
-    if is_given:
-        from nbjudge import __version__
+def version_option(program: str, package: str) -> Any:
+    """Return the option `--version` of a program, which prints that of its package."""
 
-        console.print(f"nbjudge {__version__}", highlight=False)
-        raise typer.Exit
+    def print_version(is_given: bool) -> None:
+        if is_given:
+            console.print(f"{program} {import_module(package).__version__}", highlight=False)
+            raise typer.Exit
+
+    return typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
 
 
 @app.callback()
 def nbjudge(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, version_option("nbjudge", "nbjudge")] = False,
 ) -> None:
     """Grade the submissions to an nbgrader course, and see what its class has understood."""
 

@@ -3,11 +3,11 @@
 import csv
 import json
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, RENAMED, TAG, UNGRADED, opened
 from tiny_course import FOLDER, NAME
 
@@ -133,30 +133,15 @@ def test_a_spreadsheet_takes_no_field_for_a_formula(written):
     assert next(row["name"] for row in rows(folder, "students") if row["student"] == TAG) == f"Dora {MARKUP}"
 
 
-class Page(HTMLParser):
-    """Every element with its attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def all(self, *tags: str):
-        return [attributes for tag, attributes in self.elements if tag in tags]
-
-
 def test_names_and_messages_become_no_markup(written):
     folder, report_data = written
-    page = Page((folder / "index.html").read_text())
-    assert len(page.all("script")) == 1 and page.all("b") == []
-    assert page.all("img", "image", "style") == [{}] and page.all("foreignobject") == []
-    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    page = BeautifulSoup((folder / "index.html").read_text(), "html.parser", multi_valued_attributes=None)
+    assert len(page("script")) == 1 and page("b") == []
+    assert [each.attrs for each in page(["img", "image", "style"])] == [{}] and page("foreignobject") == []
+    assert not [name for each in page(True) for name in each.attrs if name.startswith("on")]
     # The page's policy lets nothing but its own style sheet dress it.
-    assert not [attributes for _, attributes in page.elements if "style" in attributes]
-    links = [link["href"] for link in page.all("a", "link")]
+    assert page(style=True) == []
+    links = [link["href"] for link in page(["a", "link"])]
     files = {path.name for path in folder.iterdir()}
     assert all(link.startswith("#") or link == "data:," or link in files for link in links)
     assert files == {"index.html", "report.json", "students.csv", *(f"{name}.csv" for name in TABLES)}
@@ -164,19 +149,21 @@ def test_names_and_messages_become_no_markup(written):
 
 def test_pictures_have_words_and_no_id_is_there_twice(written):
     folder, _ = written
-    page = Page((folder / "index.html").read_text())
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    page = BeautifulSoup((folder / "index.html").read_text(), "html.parser", multi_valued_attributes=None)
+    ids = [each["id"] for each in page(id=True)]
     assert len(ids) == len(set(ids))
-    pictures = page.all("svg")
+    pictures = page("svg")
     named = [picture for picture in pictures if picture.get("role") == "img"]
     assert all(picture.get("aria-hidden") == "true" for picture in pictures if picture not in named)
     assert all(each.get("aria-label") or each["aria-labelledby"] in ids for each in named)
     # A histogram; a bar in the row of each exercise, mistake and group.
-    described = [each["aria-describedby"] for each in named if "aria-describedby" in each]
+    described = [each["aria-describedby"] for each in named if "aria-describedby" in each.attrs]
     assert described == ["points-picture-description"]
     assert "all points 1, some 1, none 4" in [each.get("aria-label") for each in named]
     assert "3 of 5 students" in [each.get("aria-label") for each in named]
-    assert {table["aria-labelledby"] for table in page.all("table") if "aria-label" not in table} <= set(ids)
+    assert {table["aria-labelledby"] for table in page("table") if "aria-label" not in table.attrs} <= set(
+        ids
+    )
 
 
 def test_a_report_to_be_shown_names_no_one(graded_class, report, tmp_path):
