@@ -49,7 +49,7 @@ PACK = "json.dumps = lambda tree, dumps=json.dumps, **options: dumps(tree, **opt
 REPLY = PACK.replace("{}", "dumps({})")
 VALUE = REPLY.format("{{'list': [{{'dict': [['value', {{'tensor': {}}}]]}}] * 2}}")
 
-# Returned objects that claim to be an ordinary tensor, or that hurt whoever looks at them; plain objects of
+# Returned objects that claim to be an ordinary tensor, or that break code that reads them; plain objects of
 # other kinds are in `test_findings.py`, and values that cannot be sent in `test_values.py`.
 OBJECTS = {
     "a tensor subclass": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {}))",
