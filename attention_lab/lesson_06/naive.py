@@ -1,32 +1,9 @@
 """Lesson 5's multi-head attention, head by head: the layer that this lesson must equal."""
 
-import math
-
 import torch
 import torch.nn as nn
 
-
-class AttentionHead(nn.Module):
-    """One head: embed_dim E in, head_size D out."""
-
-    def __init__(self, embed_dim, head_size, bias=False):
-        super().__init__()
-        self.query = nn.Linear(embed_dim, head_size, bias=bias)
-        self.key = nn.Linear(embed_dim, head_size, bias=bias)
-        self.value = nn.Linear(embed_dim, head_size, bias=bias)
-
-    def forward(self, query, key=None, value=None, mask=None):
-        """query (B, T_q, E), key and value (B, T_k, E) -> output (B, T_q, D), weights (B, T_q, T_k)."""
-        key = query if key is None else key
-        value = key if value is None else value
-        query, key, value = self.query(query), self.key(key), self.value(value)  # (B, T, D)
-        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (B, T_q, T_k)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1)
-        if mask is not None:
-            weights = weights.masked_fill(~mask, 0.0)  # a query with nothing to attend to
-        return weights @ value, weights
+from attention_lab.lesson_05.attention_head import AttentionHead
 
 
 class MultiHeadAttention(nn.Module):
