@@ -53,6 +53,18 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
     return make_once
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without network services of its own."""
+    playwright_api = pytest.importorskip("playwright.sync_api")
+    quiet = ("gpu", "background-networking", "component-update", "sync")
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in quiet)]
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
+        yield browser
+        browser.close()
+
+
 def find_program(name: str) -> bool:
     """Return whether a program is installed."""
     if name in LOCATIONS:
