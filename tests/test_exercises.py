@@ -10,13 +10,13 @@ import random
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from judged_answers import by_shape, judged, kinds
+from lesson_cells import COURSE, every_exercise
 
 from attention_lab.authoring import Case, MadeInKernel
 from attention_lab.authoring.draw import Draw
@@ -26,7 +26,6 @@ from nbjudge.judge.drawn_group import draw_group, group_seed
 from nbjudge.judge.group_result import compare_group
 
 pytestmark = pytest.mark.lesson
-COURSE = open_course(Path(__file__).parents[1])
 
 # ---- sizes of hidden cases: no number copied from a page fits them, nor does one mixed-up axis -----------
 
@@ -35,13 +34,6 @@ SEEDS = range(12 if os.environ.get("EVERY_SEED") else 4)
 NO_SIZES = {"factor", "offset", "pad_id", "samples", "seed"}
 # Groups that are there for sizes that are equal, small or the default say so.
 DELIBERATE = ("equal", "square", "one ", "two ", "a single ", "as many ", "as long ")
-EXERCISES = [
-    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.assignments.values()
-    for exercise in lesson.exercises.values()
-]
-
-every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 
 
 @cache
