@@ -160,15 +160,12 @@ def mask_grid(
     *,
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
-    row: int | None = None,
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a boolean mask `(T_q, T_k)`, `True` = may attend; `row` frames one query and dims the rest."""
+    """Draw a boolean mask `(T_q, T_k)`, `True` = may attend."""
     array = _array("mask_grid", "mask", mask, ("T_q", "T_k"), boolean=True)
     names = _names("queries", queries, array.shape[0]), _names("keys", keys, array.shape[1])
-    if row is not None and not 0 <= row < array.shape[0]:
-        raise ValueError(f"row must be one of the mask's queries, 0 to {array.shape[0] - 1}, not {row}.")
     ax = _grid_axes(array, margin=1.2) if ax is None else ax
     cell = _cell_inches(ax, array)
     signs = np.where(array, "✓", "✗") if cell >= 0.25 else None
@@ -176,8 +173,6 @@ def mask_grid(
     _draw_grid(ax, array, names, vmin=0, vmax=1, annot=signs, cbar=False, **look)
     may, may_not = ("dark:", "pale:") if signs is None else ("✓", "✗")
     ax.set_xlabel(f"key\n{may} may attend    {may_not} may not")
-    if row is not None:
-        highlight_row(ax, row, array.shape)
     ax.set_title(title or ax.get_title())
     return ax
 

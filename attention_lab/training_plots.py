@@ -66,15 +66,15 @@ def _measured(runs: Mapping[str, Sequence[History]]) -> list[str]:
     return list(lengths[0])
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
-    """Mean of a few independent `values`, and its lower and upper bound by Student's t distribution.
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean of a few independent `values`, and its 95 % bounds by Student's t distribution.
 
     Two values are the least that say anything about their spread; fewer raise `ValueError`.
     """
     if len(values) < 2:
         raise ValueError(f"mean_interval needs two values or more, not {len(values)}.")
     sample = np.asarray(values, dtype=float)
-    half = float(stdtrit(len(sample) - 1, (1 + confidence) / 2) * sample.std(ddof=1) / np.sqrt(len(sample)))
+    half = float(stdtrit(len(sample) - 1, 0.975) * sample.std(ddof=1) / np.sqrt(len(sample)))
     mean = float(sample.mean())
     return mean, mean - half, mean + half
 

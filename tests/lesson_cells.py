@@ -12,12 +12,18 @@ COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.assignments.values())
 # The first page is made like a lesson and has no exercises; every other notebook must have some.
 LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]
+EXERCISES = [
+    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    for lesson in LESSONS
+    for exercise in lesson.exercises.values()
+]
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
 SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 CHECK = re.compile(r'^check\("(\w+)"\)\.points$', re.MULTILINE)
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 every_notebook = pytest.mark.parametrize("lesson", NOTEBOOKS, ids=lambda lesson: lesson.name)
 
 

@@ -18,7 +18,6 @@ import torch
 import torch.nn.functional as F
 
 from attention_lab.authoring import Draw
-from nbjudge.authoring import MadeInKernel
 from nbjudge.calls import caller_of
 from nbjudge.course import open_course
 from nbjudge.judge.scoring import judge_exercise
@@ -30,17 +29,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "judge.md"
 BEGIN, END = "<!-- attention: made by tests/test_attention_properties.py -->\n", "<!-- end of attention -->"
 torch.set_num_threads(1)
 
-COURSE = open_course(Path(__file__).parents[1])
-LESSON = COURSE.assignments["silent_bugs"]
+LESSON = open_course(Path(__file__).parents[1]).assignments["silent_bugs"]
 EXERCISE, REFERENCE = LESSON.exercises["is_correct"], LESSON.reference_answer("is_correct")
 CHECKS = sys.modules[EXERCISE.groups[0].make.__module__]
-STYLES_OF_CODE = sys.modules[CHECKS.Family.__module__]
 ATTENTION = import_module(f"{CHECKS.__name__.rpartition('.')[0]}.attention_checks")
 REPAIRED = import_module(f"{CHECKS.__name__.rpartition('.')[0]}.attention_repairs")
 REPAIRS = REPAIRED.REPAIRS
 DIMENSIONS = (REPAIRED.MASKS, REPAIRED.GIVEN, REPAIRED.DTYPES)
 PROPERTIES = [name for name in REPAIRS if not name.startswith("calls: ")]
-FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "gradients", "tensors")
+FAMILIES = tuple(CHECKS.FAMILIES)
 every_family = pytest.mark.parametrize("family", FAMILIES)
 # What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
 SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}
@@ -60,19 +57,6 @@ def code_of(candidate) -> CodeType:
     return callable_of(candidate.function).__code__
 
 
-def points_in_lesson_3(function):
-    """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
-    lesson, exercise = COURSE.exercise("masked_attention")
-    call = caller_of(function)
-
-    def with_ready_made_steps(name, calls, _watched_calls):
-        return call(name, calls, {})
-
-    reference = lesson.reference_answer(exercise.name)
-    verdict = judge_exercise(exercise, reference, with_ready_made_steps, seed=3)
-    return verdict.points, verdict.max_points
-
-
 # ---- the labels are right -----------------------------------------------------------------------
 
 
@@ -82,23 +66,6 @@ def test_the_reference_answers_what_the_labels_say(family):
         for candidate in drawn(seed, family):
             label = REFERENCE(callable_of(candidate.function))
             assert label is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.function.code}"
-
-
-def test_right_functions_are_right_in_lesson_3():
-    plain = {name: ways[0] for name, ways in STYLES_OF_CODE.STEPS.items()}
-    bodies = [plain | {name: way} for name, ways in STYLES_OF_CODE.STEPS.items() for way in ways]
-    family = STYLES_OF_CODE.Family(Draw(0), {})
-    of_another_make = [family.of_another_make(which) for which in range(len(STYLES_OF_CODE.WHOLE))]
-    for function in [*map(family.in_steps, bodies), *of_another_make]:
-        points, max_points = points_in_lesson_3(callable_of(function))
-        assert points == max_points, function.code
-
-
-@every_family
-def test_broken_functions_are_broken_in_lesson_3(family):
-    for broken in CHECKS.Family(Draw(1), CHECKS.FAMILIES[family]).broken_ones():
-        points, max_points = points_in_lesson_3(callable_of(broken.function))
-        assert points < max_points, broken.kind
 
 
 # ---- no guessing, no telling ----------------------------------------------------------------------
@@ -120,7 +87,6 @@ def test_a_group_holds_both_kinds_in_drawn_order(family):
 
 
 def test_every_family_is_asked_about():
-    assert tuple(CHECKS.FAMILIES) == FAMILIES
     asked = [len(group.cases(Draw(2))) for group in EXERCISE.groups]
     assert asked == [len(drawn(2, family)) for family in FAMILIES]
 
@@ -154,13 +120,6 @@ def test_no_text_in_a_function_tells_its_label(family):
             assert telling(function.__code__) == set(), candidate.function.code
             known = {"torch", "nn", "F", "math", "number", "attention", "made", "n", "__builtins__"}
             assert function.__globals__.keys() <= known
-
-
-def test_a_name_that_tells_would_be_found():
-    function = MadeInKernel(
-        "def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention"
-    )
-    assert telling(respond.make(function).__code__) == {"unscaled"}
 
 
 def telling(code: CodeType) -> set[str]:

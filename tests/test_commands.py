@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from course_copies import ROOT, fresh_clone, typed
 from nbgrader_command import run_program
+from test_docs import fences
 from tiny_course import FOLDER, NAME, answered, hand_in, make_course
 
 pytestmark = pytest.mark.integration
@@ -104,7 +105,6 @@ def test_make_bench_runs_programs_that_start(clone):
 
 DOCS = [*ROOT.glob("docs/*.md"), *ROOT.glob("nbjudge/docs/*.md")]
 PAGES = [ROOT / "README.md", *sorted(DOCS, key=lambda page: page.name)]
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What sets a machine up, opens a window or needs other machines, and what shows that it works.
 ELSEWHERE = {
     "make": "tests/test_packaging.py",
@@ -133,7 +133,7 @@ NEEDS_A_CLUSTER = ("helm", "--generate-name")
 
 def command_lines() -> list[str]:
     """The lines of all shell blocks, once each, without their comments."""
-    blocks = [block for page in PAGES for block in BLOCK.findall(page.read_text())]
+    blocks = [block for page in PAGES for block in fences(page, "sh")]
     lines = [re.sub(r"\s+#.*", "", line).strip() for block in blocks for line in block.splitlines()]
     return list(dict.fromkeys(line for line in lines if line and not line.startswith(NEEDS_A_CLUSTER)))
 

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import ast
 import inspect
-import itertools
 import math
 import os
 import random
-import runpy
 import sys
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from judged_answers import by_shape, judged, kinds
+from lesson_cells import COURSE, every_exercise
 
-from attention_lab.authoring import Case, MadeInKernel, case
+from attention_lab.authoring import Case, MadeInKernel
 from attention_lab.authoring.draw import Draw
-from attention_lab.authoring.obfuscation import Obfuscation
 from nbjudge.calls import answers_of
 from nbjudge.course import open_course, read_notebook
 from nbjudge.judge.drawn_group import draw_group, group_seed
 from nbjudge.judge.group_result import compare_group
-from nbjudge.probe import respond
-from nbjudge.values.packing import pack, unpack
 
 pytestmark = pytest.mark.lesson
-COURSE = open_course(Path(__file__).parents[1])
 
 # ---- sizes of hidden cases: no number copied from a page fits them, nor does one mixed-up axis -----------
 
@@ -42,13 +34,6 @@ SEEDS = range(12 if os.environ.get("EVERY_SEED") else 4)
 NO_SIZES = {"factor", "offset", "pad_id", "samples", "seed"}
 # Groups that are there for sizes that are equal, small or the default say so.
 DELIBERATE = ("equal", "square", "one ", "two ", "a single ", "as many ", "as long ")
-EXERCISES = [
-    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.assignments.values()
-    for exercise in lesson.exercises.values()
-]
-
-every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 
 
 @cache
@@ -123,59 +108,6 @@ def test_an_indivisible_width_leaves_some_numbers_over():
     for seed in range(200):
         width, heads = Draw(seed).indivisible()
         assert width > heads and width % heads
-
-
-# ---- disguised functions do what was chosen -------------------------------------------------------
-
-TEMPLATE = """
-def made(x, y=None):
-    <first>
-    <second>
-    return total
-"""
-CHOICES = {
-    "first": (
-        "total = x @ x.mT if y is None else x @ y",
-        "rows = [row * 2.0 for row in x]\ntotal = torch.stack(rows) @ x.mT",
-        "<inner>",
-    ),
-    "inner": ("total = x.sum() - x", "total = x - x.sum()"),
-    "second": ("total = total * total - 3.0", "total /= math.sqrt(2)", "pass"),
-}
-PLAIN = {
-    "first": (
-        lambda x: x @ x.mT,
-        lambda x: torch.stack([row * 2.0 for row in x]) @ x.mT,
-        None,
-    ),
-    "inner": (lambda x: x.sum() - x, lambda x: x - x.sum()),
-    "second": (lambda t: t * t - 3.0, lambda t: t / 2**0.5, lambda t: t),
-}
-X = torch.randn(4, 4, generator=torch.Generator().manual_seed(0))
-WAYS = list(itertools.product(range(3), range(2), range(3)))
-
-
-def function(obfuscation, first, inner, second):
-    source = obfuscation.draw_function({"first": first, "inner": inner, "second": second}, {"w": 1})
-    return respond.make(unpack(pack(source), with_code=True))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_each_way_gives_bit_for_bit_what_it_says(seed):
-    obfuscation = Obfuscation(Draw(seed), TEMPLATE, CHOICES)
-    for first, inner, second in WAYS:
-        begun = PLAIN["inner"][inner] if first == 2 else PLAIN["first"][first]
-        right = PLAIN["second"][second](begun(X))
-        assert torch.equal(function(obfuscation, first, inner, second)(X), right)
-
-
-def test_a_given_name_has_one_meaning():
-    """`w` comes from outside; a fresh name that hid it would be an error on some seed."""
-    choices = {"way": ("a = x\nb = a\nc = b\nreturn c * w", "d = w\ne = d\nreturn e + x")}
-    for seed in range(60):
-        obfuscation = Obfuscation(Draw(seed), "def made(x):\n    <way>\n", choices)
-        for way in range(2):
-            assert respond.make(obfuscation.draw_function({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way
 
 
 def reference(name):
@@ -430,45 +362,7 @@ def test_measured_variances_stay_within_the_limit():
     assert 2 * math.exp(-2 * 200 * scatter.allowed(200) ** 2) == pytest.approx(1e-7)
 
 
-# ---- lesson 11 counts memory where a whole matrix is far more than the few blocks that are allowed ---
-
-MEMORY = SimpleNamespace(**runpy.run_path(str(COURSE.root / "checks/flash/memory.py")))
-
-
-@pytest.mark.parametrize(
-    ("shorter", "block_size", "width"), list(product(MEMORY.SHORTER, MEMORY.BLOCKS, MEMORY.WIDTHS))
-)
-def test_keeping_every_block_holds_too_much(shorter, block_size, width):
-    length = MEMORY.COUNT * block_size - shorter
-    argument = SimpleNamespace(numel=lambda: length * width)
-    one_block = MEMORY.BYTES * length * block_size
-    told = {"largest": one_block, "most": MEMORY.BYTES * length * length}
-    assert MEMORY.within("flash_attention", length, block_size, [argument], told)[1] == "most"
-
-
-(SHORT, BLOCK), (SHORT_CAUSAL, BLOCK_CAUSAL) = MEMORY.SHORT
-
-
-@pytest.mark.parametrize(
-    ("length", "block_size", "given", "largest", "named"),
-    [
-        (SHORT, BLOCK, {}, MEMORY.BYTES * SHORT**2, "a_number_of_blocks"),
-        # A boolean mask, whose elements take one byte.
-        (SHORT_CAUSAL, BLOCK_CAUSAL, {"causal": True}, SHORT_CAUSAL**2, "a_mask_of_all"),
-    ],
-)
-def test_a_large_block_and_a_large_mask_are_told_apart(length, block_size, given, largest, named):
-    _, exercise = COURSE.exercise("flash_attention")
-    (verify,) = (group.verify for group in exercise.groups if group.name.startswith("memory"))
-    drawn_case = case(*torch.zeros(3, length, max(MEMORY.WIDTHS)), block_size, **given)
-    assert verify([drawn_case], [{"largest": largest, "most": largest}]) == named
-
-
-def in_torch(query, key, value, causal):
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    if causal:
-        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
-    return scores.softmax(dim=-1) @ value, scores.logsumexp(dim=-1)
+# ---- lesson 11 counts memory, also what is held beside torch ----
 
 
 def in_numpy(query, key, value, causal):
@@ -481,37 +375,14 @@ def in_numpy(query, key, value, causal):
     return torch.from_numpy(weights / total @ value.numpy()), torch.from_numpy(logsumexp)
 
 
-@pytest.mark.parametrize("whole", [in_torch, in_numpy])
 @pytest.mark.parametrize("where", [False, True])
-def test_the_whole_matrix_costs_the_points_for_memory(whole, where):
+def test_a_matrix_in_numpy_costs_the_points_for_memory(where):
     right = reference("flash_attention")
 
     def answer(query, key, value, block_size, causal=False):
         if query.dim() == 2 and len(query) > 100 and causal == where:
-            return whole(query, key, value, causal)
+            return in_numpy(query, key, value, causal)
         return right(query, key, value, block_size, causal)
 
     (lost,) = groups_lost(verdict_on("flash_attention", answer, seed=3))
     assert lost.startswith("memory")
-
-
-def keeps_causal_blocks(query, key, value, block_size, causal=False):
-    """Right, but what it makes of each block of a causal text stays in memory."""
-    stored = []
-    for first in range(0, len(query) if causal and query.dim() == 2 else 0, block_size):
-        for first_key in range(0, first + 1, block_size):
-            scores = query[first : first + block_size] @ key[first_key : first_key + block_size].mT
-            stored += [scores, scores.exp(), scores * 2]
-    return reference("flash_attention")(query, key, value, block_size, causal)
-
-
-def two_by_two(query, key, value, block_size, causal=False):
-    """Two blocks of queries and two of keys, whatever the block size."""
-    block_size = max(1, max(query.shape[-2], key.shape[-2]) // 2)
-    return reference("flash_attention")(query, key, value, block_size, causal)
-
-
-@pytest.mark.parametrize("wrong", [keeps_causal_blocks, two_by_two])
-def test_kept_causal_blocks_cost_memory(wrong):
-    memory, scores = groups_lost(verdict_on("flash_attention", wrong, seed=3))
-    assert memory.startswith("memory") and scores.startswith("no scores for hidden")

@@ -250,14 +250,3 @@ def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
     messages = [mistake.message for mistake in exercise.mistakes]
     twice = {message for message in messages if messages.count(message) > 1}
     assert not twice, f"several mistakes say one thing: {twice}"
-
-
-@every_exercise
-def test_no_answer_gets_no_points(lesson, exercise):
-    def not_written(*args, **kwargs):
-        raise NotImplementedError
-
-    for answer in (not_written, None, lambda *args, **kwargs: None):
-        verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), caller(answer), seed=0)
-        assert verdict.points == 0
-        assert verdict.message

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader_command import run_program
 from old_course import CHECKS, make_old_course
+from test_docs import fences
 
 from nbjudge.course import CourseFolders, open_course, read_config
 from nbjudge.course.gradebook import not_generated_reason
@@ -24,12 +24,11 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "nbjudge" / "README.md"
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_YET = "does not have the assignment 'ps1' yet: run `nbgrader generate_assignment ps1`, which makes"
 
 
 def commands() -> list[list[str]]:
-    lines = [line for block in BLOCK.findall(PAGE.read_text()) for line in block.splitlines()]
+    lines = [line for block in fences(PAGE, "sh") for line in block.splitlines()]
     return [shlex.split(line, comments=True) for line in lines]
 
 

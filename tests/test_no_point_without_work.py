@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas
 import pytest
 import torch
+from lesson_cells import every_exercise
 from torch import nn
 
 from nbjudge.calls import caller_of
-from nbjudge.course import open_course
 from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_group
 
@@ -53,7 +52,8 @@ def vacuous(reference: Answer) -> dict[str, Answer]:
     """Vacuous answers to an exercise, by what they do; of the reference they know shapes and attributes."""
     module = isinstance(reference, type) and issubclass(reference, nn.Module)
     answers = dict(_modules(reference) if module else _functions(reference))
-    return answers | {f"{name} for everything": _always(value) for name, value in PLAIN.items()}
+    answers |= {f"{name} for everything": _always(value) for name, value in PLAIN.items()}
+    return answers | {"is not written": _not_written, "is not there": None}
 
 
 def _always(value: Any) -> Answer:
@@ -78,6 +78,10 @@ def _functions(reference: Answer) -> Iterator[tuple[str, Answer]]:
             f"{name} in the right shape",
             lambda *args, f=fill, **kwargs: _filled(reference(*args, **kwargs), f),
         )
+
+
+def _not_written(*args: Any, **kwargs: Any) -> None:
+    raise NotImplementedError
 
 
 def _even(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -193,14 +197,8 @@ def _filled(value: Any, fill: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return value
 
 
-COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(3 if os.environ.get("EVERY_SEED") else 1)
 SEEDS_THAT_TELL = range(3)
-EXERCISES = [
-    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.assignments.values()
-    for exercise in lesson.exercises.values()
-]
 
 
 @pytest.fixture(autouse=True)
@@ -208,11 +206,7 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.lesson,
-    pytest.mark.parametrize(("lesson", "exercise"), EXERCISES),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.lesson, every_exercise]
 
 
 def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch):

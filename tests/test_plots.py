@@ -67,8 +67,6 @@ def encode(max_len, embed_dim):
         (lambda: curves([1, 2], {"loss": [1]}, x_label="", y_label=""), "'loss' has 1, x 2"),
         (lambda: mask_grid(torch.rand(4, 4)), "a boolean mask (True = may attend), and this one holds"),
         (lambda: mask_grid(CAUSAL[None]), "such as mask[0]"),
-        (lambda: mask_grid(CAUSAL, row=4), "0 to 3, not 4"),
-        (lambda: mask_grid(CAUSAL, row=-1), "0 to 3, not -1"),
         (lambda: head_heatmaps(torch.full((4, 4), 0.25)), "attention_heatmap"),
         (lambda: head_heatmaps(torch.full((2, 3, 4, 4), 0.25)), "weights[0]"),
         (lambda: head_heatmaps(torch.zeros(0, 4, 4)), "(0, 4, 4)"),
@@ -288,7 +286,6 @@ def test_the_interval_is_students_t():
     mean, low, high = mean_interval(values)
     assert (low, high) == pytest.approx((expected.low, expected.high))
     assert mean == pytest.approx(0.926)
-    assert mean_interval(values, confidence=0.5)[1] > low
 
 
 def test_every_value_is_a_dot_in_its_row():

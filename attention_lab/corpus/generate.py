@@ -16,11 +16,13 @@ another topic, and the pairs are in between as well.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
 
-from attention_lab.corpus.grammar import TOPICS, Topic, Writer, pair_templates, shared, topic
+from attention_lab.corpus.grammar import TOPICS, Writer, pair_templates, shared, topic
 
 Report = tuple[str, int]  # a text and its label
 Pair = tuple[Report, Report]
@@ -54,11 +56,6 @@ def split_of(reports: Iterable[Report]) -> Split:
     return Split([text for text, _ in reports], [label for _, label in reports])
 
 
-def is_held_out(one: int, other: int) -> bool:
-    """Return whether two actors, by their places in their topics' lists, meet in the held-out pairs only."""
-    return (one + other) % HELD_OUT_SHARE == 0
-
-
 def draw_actors(topics: tuple[int, int], held_out: bool, rng: random.Random) -> tuple[str, str]:
     """One actor of each topic, from the meetings that are held out or from the others."""
     ones, others = (topic(index).actors for index in topics)
@@ -66,7 +63,7 @@ def draw_actors(topics: tuple[int, int], held_out: bool, rng: random.Random) -> 
         (one, other)
         for place, one in enumerate(ones)
         for other_place, other in enumerate(others)
-        if is_held_out(place, other_place) == held_out
+        if ((place + other_place) % HELD_OUT_SHARE == 0) == held_out
     ]
     return rng.choice(meetings)
 
@@ -102,7 +99,7 @@ def write_report(index: int, rng: random.Random) -> Report:
     return " ".join(sentences), index
 
 
-def _rest(own: Topic, length: int, rng: random.Random) -> list[str]:
+def _rest(own: SimpleNamespace, length: int, rng: random.Random) -> list[str]:
     """Templates of `length` sentences, no two alike: the topic's own, and some that say nothing of it."""
     neutral = sum(rng.random() < NEUTRAL_SHARE for _ in range(length))
     templates = rng.sample(own.bodies + shared().follow_ups, length - neutral)
@@ -130,48 +127,27 @@ def _another_topic(index: int, rng: random.Random) -> int:
     return rng.choice([other for other in range(len(TOPICS)) if other != index])
 
 
-@dataclass(frozen=True)
-class GeneratedCorpus:
-    """Everything that one seed gives; no text occurs twice."""
+def generate(seed: int) -> tuple[list[list[Report]], list[Pair], list[Pair]]:
+    """Write all reports, by topic, the pairs, and the held-out pairs, whose actors meet in no other text.
 
-    reports: list[list[Report]]  # a list for each topic
-    pairs: list[Pair]  # to be divided with the reports
-    held_out: list[Pair]  # for testing only: their actors meet in no other text
+    No text occurs twice.
+    """
+    rng, seen = random.Random(seed), set[str]()
 
+    def new(write: Callable[..., Any], *about: Any) -> Any:
+        """Write until a text, or both of a pair, are new."""
+        while True:
+            written = write(*about, rng)
+            texts = {written[0]} if write is write_report else {text for text, _ in written}
+            is_new = not texts & seen
+            seen.update(texts)
+            if is_new:
+                return written
 
-def generate(seed: int) -> GeneratedCorpus:
-    """Write all reports and pairs."""
-    newsroom = _Newsroom(seed)
     topics = range(len(TOPICS))
     two_topics = list(combinations(topics, 2))
-    return GeneratedCorpus(
-        reports=[[newsroom.report(topic) for _ in range(REPORTS_A_TOPIC)] for topic in topics],
-        pairs=[newsroom.pair(two, False) for two in two_topics for _ in range(PAIRS_A_COMBINATION)],
-        held_out=[newsroom.pair(two, True) for two in two_topics for _ in range(HELD_OUT_A_COMBINATION)],
+    return (
+        [[new(write_report, index) for _ in range(REPORTS_A_TOPIC)] for index in topics],
+        [new(write_pair, two, False) for two in two_topics for _ in range(PAIRS_A_COMBINATION)],
+        [new(write_pair, two, True) for two in two_topics for _ in range(HELD_OUT_A_COMBINATION)],
     )
-
-
-class _Newsroom:
-    """Writes until a text is a new one."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-        self._seen: set[str] = set()
-
-    def report(self, topic: int) -> Report:
-        while True:
-            report = write_report(topic, self._rng)
-            if self._is_new(report):
-                return report
-
-    def pair(self, topics: tuple[int, int], held_out: bool) -> Pair:
-        while True:
-            pair = write_pair(topics, held_out, self._rng)
-            if self._is_new(*pair):
-                return pair
-
-    def _is_new(self, *reports: Report) -> bool:
-        texts = {text for text, _ in reports}
-        is_new = not texts & self._seen
-        self._seen |= texts
-        return is_new

@@ -12,9 +12,9 @@ import random
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 Words = Mapping[str, Sequence[str]]
@@ -71,54 +71,25 @@ def _with_capital(sentence: str) -> str:
     return sentence[:first] + sentence[first].upper() + sentence[first + 1 :]
 
 
-@dataclass(frozen=True)
-class Topic:
-    """The material of reports on one topic: templates for `Writer`, and word lists."""
-
-    actors: list[str]  # who may act; {actor} is one of them
-    openings: list[str]
-    bodies: list[str]
-    words: Words  # the topic's own lists, and those of the other files
-
-
-@dataclass(frozen=True)
-class SharedPhrases:
-    """The phrases that every topic uses."""
-
-    openings: list[str]  # only {actor} tells the topic
-    follow_ups: list[str]  # {actor} is the one of the opening
-    neutral: list[str]
-    digests: list[str]  # lead in a sentence about something else
-    words: Words
-
-
-@dataclass(frozen=True)
-class PairTemplates:
-    """Sentences about {A}, who acts, and {B}."""
-
-    frames: list[str]
-    endings: list[str]
-    meetings: list[str]
-    words: Words
+@cache
+def shared() -> SimpleNamespace:
+    """The phrases of every topic: openings, follow-ups, neutral ones, digests that lead in another topic."""
+    return SimpleNamespace(**_file("shared"))
 
 
 @cache
-def shared() -> SharedPhrases:
-    return SharedPhrases(**_file("shared"))
-
-
-@cache
-def topic(index: int) -> Topic:
-    """The topic with the position `index` in `TOPICS`."""
+def topic(index: int) -> SimpleNamespace:
+    """The material of the topic with the position `index` in `TOPICS`: actors, openings, bodies, words."""
     table = _file(TOPICS[index])
     words = {**pair_templates().words, **table.pop("words"), "actor": table["actors"]}
-    return Topic(**table, words=words)
+    return SimpleNamespace(**table, words=words)
 
 
 @cache
-def pair_templates() -> PairTemplates:
+def pair_templates() -> SimpleNamespace:
+    """Sentences about {A}, who acts, and {B}: frames, endings, meetings, words."""
     table = _file("pairs")
-    return PairTemplates(**table | {"words": {**shared().words, **table["words"]}})
+    return SimpleNamespace(**table | {"words": {**shared().words, **table["words"]}})
 
 
 def _file(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from attention_lab.corpus.bbc import NAME, DatasetUnavailableError, load_bbc
-from attention_lab.corpus.generate import GeneratedCorpus, Pair, Split, generate, split_of
+from attention_lab.corpus.generate import Pair, Report, Split, generate, split_of
 from attention_lab.corpus.grammar import TOPICS
 
 CLASS_NAMES = TOPICS
@@ -46,9 +46,9 @@ def load_news(source: str = "generated", seed: int = 0) -> News:
     """
     if source not in SOURCES:
         raise ValueError(f'load_news knows the sources "generated" and "bbc", not {source!r}.')
-    generated = generate(seed)
+    all_reports, all_pairs, held_out = generate(seed)
     rng = random.Random(seed)
-    pairs = split_of(chain.from_iterable(_mixed(generated.held_out, rng)))
+    pairs = split_of(chain.from_iterable(_mixed(held_out, rng)))
     if source == "bbc":
         try:
             news = News(*load_bbc(rng), pairs, "bbc")
@@ -57,14 +57,14 @@ def load_news(source: str = "generated", seed: int = 0) -> News:
             why = f"the generated corpus (seed {seed}), because {reason}"
     else:
         why = f"the generated corpus (seed {seed}), which needs no network"
-    train, validation, test = _divided(generated, rng)
+    train, validation, test = _divided(all_reports, all_pairs, rng)
     return _announced(News(train, validation, test, pairs, "generated"), why)
 
 
-def _divided(generated: GeneratedCorpus, rng: random.Random) -> list[Split]:
+def _divided(all_reports: list[list[Report]], all_pairs: list[Pair], rng: random.Random) -> list[Split]:
     """Training, validation and test: the same share of every topic, pairs in one piece."""
-    topics = [divide(reports, TRAIN_SHARE, rng) for reports in generated.reports]
-    pairs = divide(_mixed(generated.pairs, rng), TRAIN_SHARE_OF_PAIRS, rng)
+    topics = [divide(reports, TRAIN_SHARE, rng) for reports in all_reports]
+    pairs = divide(_mixed(all_pairs, rng), TRAIN_SHARE_OF_PAIRS, rng)
     splits = []
     for *of_topics, of_pairs in zip(*topics, pairs, strict=True):
         reports = [report for reports in of_topics for report in reports] + list(chain(*of_pairs))

@@ -1,6 +1,8 @@
 """How fast are the loop, the efficient layer and torch's own layers? A fair race, and a stored result."""
 
+import json
 import time
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
@@ -88,39 +90,10 @@ def race(runners, laps=25):
     }
 
 
-# Measured on 25 November 2026 with torch 2.13, 25 laps, on one thread of a machine that had other work to do.
-# Each line: kind, B, T, and for each of RUNNERS lower quartile, median and upper quartile in milliseconds.
-_STORED = """
-forward   1   8  1.38 1.96 2.43  0.337 0.421 0.536  0.35 0.382 0.432  0.158 0.176 0.229  0.199 0.274 0.353
-forward   1  64  1.43 2.04 2.89  0.543 0.752 0.997  0.45 0.586 0.645  0.295 0.418 0.464  0.424 0.503 0.645
-forward   1 256  5.14 6.77 7.62  3.54 4.26 5.21  2.84 3.33 3.86  2.55 3.15 3.66  2.28 2.53 3.27
-forward   4   8  1.74 2.02 2.67  0.38 0.452 0.629  0.361 0.431 0.525  0.163 0.231 0.29  0.257 0.321 0.409
-forward   4  64  2.81 3.62 4.28  1.42 1.67 1.94  1.04 1.34 1.64  1.03 1.23 1.55  0.952 1.23 1.48
-forward   4 256  17.1 20 23.7  13.3 15.9 17.5  10.6 13 14.7  9.83 11.9 13.4  7.47 9.94 10.5
-forward  12   8  1.6 2.37 2.73  0.435 0.637 0.785  0.42 0.573 0.781  0.277 0.381 0.526  0.448 0.541 0.78
-forward  12  64  5.7 8.04 8.78  3.73 4.41 4.85  2.96 3.72 4  2.77 3.4 3.69  2.6 3.27 3.61
-forward  12 256  59.6 68.4 79.9  55.9 73.9 90.6  33.8 41.3 47.4  28.6 34.4 36.3  21.9 26 28.7
-backward  1   8  4.58 5.99 8.31  1.57 2.05 2.61  1.4 1.64 2.59  0.944 1.49 2.11  0.892 1.18 1.63
-backward  1  64  6.8 8.26 10  2.05 2.61 2.88  1.92 2.31 2.85  1.79 2.49 2.8  1.34 1.96 2.62
-backward  1 256  14.1 19 21.6  9.98 11.7 12.8  9.49 10.8 11.9  8.48 10.3 11.4  8.58 10.1 11.3
-backward  4   8  5.03 6.28 8.84  1.54 1.9 2.6  1.44 1.86 2.43  1.26 1.67 2.03  1.04 1.59 2
-backward  4  64  8.29 11.6 13.8  3.97 5.14 6.08  4.42 5.17 5.65  4.26 5.03 6.08  3.5 4.37 4.98
-backward  4 256  41.8 48 54.4  34.5 38.5 42  34.5 41.3 44.2  31.4 34.3 41.3  27 30.2 36.7
-backward 12   8  5.39 6.01 8.25  1.9 2.19 2.71  1.79 2.35 2.71  1.95 2.25 2.85  1.27 2.1 2.37
-backward 12  64  14.8 16 20.2  8.81 9.84 11.9  9.77 10.4 12.8  9.71 10.8 13.3  8.22 9.15 11.7
-backward 12 256  142 149 184  147 164 181  123 139 151  91.4 106 123  79.9 93.4 108
-"""
-
-
 def stored_results():
-    """Return the stored results in the form in which `race` returns them."""
-    results = {}
-    for line in _STORED.strip().splitlines():
-        kind, batch, length, *numbers = line.split()
-        size = FORWARD if kind == "forward" else TRAINING, int(batch), int(length)
-        quartiles = torch.tensor([float(number) for number in numbers]).view(len(RUNNERS), 3).tolist()
-        results[size] = dict(zip(RUNNERS, quartiles, strict=True))
-    return results
+    """Return what `race` returned on 25 November 2026, with torch 2.13 on a machine that had other work."""
+    rows = json.loads(Path(__file__).with_name("race.json").read_text())
+    return {tuple(size): dict(zip(RUNNERS, quartiles, strict=True)) for *size, quartiles in rows}
 
 
 def fastest(times):

@@ -153,8 +153,8 @@ def train(model, train_epoch, data, seed, epochs, bar, measured_on=None):
     return history
 
 
-def interval(gains, confidence=0.95):
-    """Mean of `gains` (seeds, texts), with an interval for other seeds *and* other texts.
+def interval(gains):
+    """Mean of `gains` (seeds, texts), with a 95 % interval for other seeds *and* other texts.
 
     The variance of the mean over seeds and that of the mean over texts are added. Both include a
     little variance that seeds and texts share, so the interval is too wide rather than too narrow.
@@ -167,6 +167,6 @@ def interval(gains, confidence=0.95):
     of_seeds, of_texts = gains.mean(dim=1).var() / seeds, gains.mean(dim=0).var() / texts
     variance = of_seeds + of_texts
     degrees = variance**2 / (of_seeds**2 / (seeds - 1) + of_texts**2 / (texts - 1))
-    half = float(stdtrit(degrees.item(), (1 + confidence) / 2)) * math.sqrt(variance)
+    half = float(stdtrit(degrees.item(), 0.975)) * math.sqrt(variance)
     mean = gains.mean().item()
     return mean, mean - half, mean + half

@@ -55,7 +55,7 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start Chromium without network services of its own."""
+    """Chromium without network services of its own."""
     playwright_api = pytest.importorskip("playwright.sync_api")
     quiet = ("gpu", "background-networking", "component-update", "sync")
     arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in quiet)]

@@ -26,6 +26,7 @@ LIBRARIES = [
     "tempfile",
     "IPython",
     "ipykernel.kernelapp",
+    "jupyterlab.labapp",
     "matplotlib.pyplot",
     "mistune",
     "nbclient",
@@ -35,7 +36,7 @@ LIBRARIES = [
     "torch",
     "zmq.asyncio",
 ]
-MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
+MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 FUNCTIONS = {
     os: "fork getuid geteuid getgid getegid waitid setsid killpg sched_getaffinity sched_setaffinity nice "
     "uname O_DIRECTORY O_NOFOLLOW O_NONBLOCK WNOHANG P_ALL pidfd_open mkfifo chown getpgid",
