@@ -16,6 +16,7 @@ from rich.text import Text
 from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.fast_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands as add_commands
+from nbjudge.term.commands import add_commands as add_term_commands
 
 if TYPE_CHECKING:
     from nbjudge.skeletons.notebooks import Form
@@ -267,3 +268,6 @@ def report(
     for sentence in sentences:
         console.print(Text(sentence.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)
+
+
+add_term_commands(app, console)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -90,16 +89,15 @@ def _follow_dates(plan: Plan, console: Console) -> None:
         return
     from nbjudge.batch.coordinator import print_plain
     from nbjudge.course.gradebook import course_directory, not_generated_reason
-    from nbjudge.nbgrader_hooks.autograde import update_penalties
+    from nbjudge.nbgrader_hooks.late_policy import follow_dates
 
     coursedir = course_directory(plan.folders.root, config)
     coursedir.assignment_id = plan.assignment
     if not_generated_reason(plan.folders, plan.assignment, config) is not None:
         return
-    log = logging.getLogger("nbjudge.penalties")
-    log.addHandler(logging.NullHandler())
     with exclusive_run(plan.folders.root), chdir(plan.folders.root):
-        changed = update_penalties(config, coursedir, log)
+        works = follow_dates(config, coursedir)
+    changed = [work.student for work in works if work.before != work.after]
     if changed:
         print_plain(console, f"Late penalties follow the dates as they are now, for: {', '.join(changed)}.")
 

@@ -16,7 +16,7 @@ from nbjudge.plain_text import shown_name
 from nbjudge.submission.files import CACHE_FOLDERS, Folder
 
 # This package's own folders; nbgrader has no settings for them.
-CHECKS, REPORTS, REGRADES = "checks", "reports", "regrades"
+CHECKS, REPORTS, REGRADES, EXTENSIONS = "checks", "reports", "regrades", "extensions"
 _ANY_STUDENT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student's id where paths are searched
 LONGEST_ID = 128  # characters that fit into nbgrader's gradebook
 # Letters and marks that are drawn as nothing: two ids that differ in one would look the same.
@@ -69,6 +69,10 @@ class CourseFolders:
     def decisions(self, assignment: str) -> Path:
         """The file of an instructor's decisions on the points of an assignment."""
         return self.root / REGRADES / f"{assignment}.json"
+
+    def extensions(self, assignment: str) -> Path:
+        """The file of the students' own deadlines of an assignment."""
+        return self.root / EXTENSIONS / f"{assignment}.json"
 
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of a submission as it was handed in."""

@@ -10,7 +10,10 @@ from typing import Any
 from nbgrader.api import Gradebook
 from nbgrader.plugins import FileNameCollectorPlugin
 
+from nbjudge.course.dates import course_zone, read_received
 from nbjudge.course.folders import folders_of
+from nbjudge.errors import stop_on_course_error
+from nbjudge.submission.files import TIMESTAMP_FILE
 
 # Both may be in a folder where the archive was unpacked by hand.
 # Ada Lovelace_4711_assignsubmission_file_/week1.ipynb: a number of this assignment's. Without folders, the
@@ -18,8 +21,13 @@ from nbjudge.course.folders import folders_of
 MOODLE = re.compile(r"(?:[^/]+/)??(?P<name>[^/]+)_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>.+)")
 # lovelaceada_LATE_101_4711_week1.ipynb: Canvas's number of the student, and one of the file.
 CANVAS = re.compile(r"(?:[^/]+/)??(?:[^/]+?_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_\d+_(?P<file>.+)")
+# ps1_lovelaceada_attempt_2026-11-21-09-30-00_week1.ipynb: Blackboard's, with the time in the course's zone.
+BLACKBOARD = re.compile(
+    r"(?:[^/]+/)??(?:.+_)?(?P<student>[^_/]+)_attempt_(?P<timestamp>[\d-]{19})_(?P<file>.+)"
+)
 LATE = (
-    "%s: Canvas marks this submission as late. Its archive has no times: enter a penalty in the formgrader."
+    "%s: Canvas marks this submission as late. Its archive has no times: give them with "
+    "`nbjudge due %s --received TABLE`."
 )
 NAMESAKE = "Two submissions have the name %r: one is collected as %r, the other as %r. See which is whose."
 
@@ -38,11 +46,10 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         self._in_moodle: dict[tuple[str, str], str] = {}  # students' ids by name and number
         self._late: set[str] = set()
 
-    def collect(self, submitted_file: str) -> dict[str, str] | None:
+    def collect(self, submitted_file: str) -> dict[str, Any] | None:
         """Tell nbgrader the student and the name of a file; None where it is no submission."""
         if self.named_regexp:
-            found: dict[str, str] | None = super().collect(submitted_file)
-            return found
+            return self._with_time(super().collect(submitted_file))
         if os.path.splitext(submitted_file)[1] in self.parent.extractor_plugin_inst.zip_ext:
             return None  # nbgrader has unpacked it beside
         archives, extracted = map(
@@ -53,6 +60,16 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         folder, _, within = path.partition("/")
         if within and not os.path.exists(os.path.join(archives, folder)):  # named after the archive
             path = within
+        if os.path.basename(path) == TIMESTAMP_FILE:
+            return None  # nbgrader would believe a student's own
+        match = BLACKBOARD.fullmatch(path)
+        if match is not None:
+            named = {
+                "student_id": match["student"],
+                "file_id": match["file"],
+                "timestamp": match["timestamp"],
+            }
+            return self._with_time(named)
         match = MOODLE.match(path)
         if match is not None:
             return {"student_id": self._named(match["name"], match["number"]), "file_id": match["file"]}
@@ -62,8 +79,15 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         student = self._by_number.get(match["number"], match["number"])
         if match["late"] and student not in self._late:
             self._late.add(student)
-            self.log.warning(LATE, student)
+            self.log.warning(LATE, student, self.parent.coursedir.assignment_id)
         return {"student_id": student, "file_id": self._released_name(match["file"])}
+
+    def _with_time(self, found: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Read the time of a file's name in the course's zone, before nbgrader reads it."""
+        if found and found.get("timestamp"):
+            with stop_on_course_error("Nothing was collected."):
+                found["timestamp"] = read_received(found["timestamp"], course_zone(self.parent.config))
+        return found
 
     def _named(self, name: str, number: str) -> str:
         if (name, number) not in self._in_moodle:

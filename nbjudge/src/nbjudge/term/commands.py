@@ -1,0 +1,52 @@
+"""The commands of a term. What takes long to import is imported where it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+Assignment = Annotated[str, typer.Argument(help="The assignment: the name of its folder in source/.")]
+
+
+def add_commands(app: typer.Typer, console: Console) -> None:
+    """Add the commands to a program."""
+
+    @app.command()
+    def due(
+        assignment: Assignment,
+        date: Annotated[
+            str | None, typer.Argument(help="The deadline: '2026-12-01 23:59', in c.Course.timezone.")
+        ] = None,
+        remove: Annotated[bool, typer.Option("--remove", help="Remove the deadline.")] = False,
+        received: Annotated[
+            Path | None,
+            typer.Option(help="A CSV table with the times of submissions that have none (from an archive)."),
+        ] = None,
+        dry_run: DryRun = False,
+    ) -> None:
+        """Show or set a deadline, and bring the late penalties up to date without grading again."""
+        from nbjudge.term.deadlines import Deadlines
+
+        Deadlines(Path.cwd(), assignment, console, dry_run).set_due(date, remove, received)
+
+    @app.command()
+    def extend(
+        student: Annotated[str, typer.Argument(help="The student's id.")],
+        assignment: Assignment,
+        until: Annotated[
+            str | None, typer.Option(help="The student's own deadline: '2026-12-04 12:00'.")
+        ] = None,
+        days: Annotated[
+            int | None, typer.Option(min=1, help="Days after the deadline of the class, at its time of day.")
+        ] = None,
+        remove: Annotated[bool, typer.Option("--remove", help="Take the extension back.")] = False,
+        dry_run: DryRun = False,
+    ) -> None:
+        """Give a student a deadline of their own, also before anything is handed in."""
+        from nbjudge.term.deadlines import Deadlines
+
+        Deadlines(Path.cwd(), assignment, console, dry_run).extend(student, until, days, remove)
