@@ -12,6 +12,8 @@ pytestmark = pytest.mark.integration
 PAGE = Path(__file__).parents[2] / "docs" / "term.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
+ROSTER = "Username;Full name;lms_user_id\nada;Ada King;101\nben;Ben Li;102\ncarl;Carl Orff;103\n"
+
 
 def test_the_page_as_typed(tmp_path):
     make_course(tmp_path)
@@ -19,10 +21,9 @@ def test_the_page_as_typed(tmp_path):
     config = (tmp_path / "nbgrader_config.py").read_text()
     settings = "".join(text for kind, text in blocks if kind == "python")
     (tmp_path / "nbgrader_config.py").write_text(config.replace("configure(c)", f"{settings}configure(c)"))
-    for student in ("ada", "ben"):
-        typed(tmp_path, "nbgrader", "db", "student", "add", student)
+    (tmp_path / "roster.csv").write_text(ROSTER)
     lines = [line for kind, text in blocks if kind == "sh" for line in text.splitlines()]
-    assert len(lines) >= 7
+    assert len(lines) >= 11
     said = {}
     for line in lines:
         if "--received" in line:
@@ -34,3 +35,4 @@ def test_the_page_as_typed(tmp_path):
         said[line] = typed(tmp_path, *shlex.split(line, comments=True))
     assert "1 of 2 submissions get their time from" in said["nbjudge due ps1 --received times.csv"]
     assert "1 h 1 min late, 10 %: 1.5 points" in said['nbjudge due ps1 "2026-12-02 23:59" --dry-run']
+    assert "cid is now carl." in said["nbjudge student merge cid carl"]

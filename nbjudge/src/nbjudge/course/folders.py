@@ -76,7 +76,7 @@ class CourseFolders:
 
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of a submission as it was handed in."""
-        return self._of_student(self.submitted_directory, student, assignment)
+        return self.at(self.submitted_directory, student, assignment)
 
     def submission(self, student: str, assignment: str) -> Folder:
         """The folder of a submission, in which no link is followed.
@@ -95,11 +95,11 @@ class CourseFolders:
 
     def autograded(self, student: str, assignment: str) -> Path:
         """The folder of a submission's graded notebooks."""
-        return self._of_student(self.autograded_directory, student, assignment)
+        return self.at(self.autograded_directory, student, assignment)
 
     def feedback(self, student: str, assignment: str) -> Path:
         """The folder of a submission's feedback pages."""
-        return self._of_student(self.feedback_directory, student, assignment)
+        return self.at(self.feedback_directory, student, assignment)
 
     def by_step(self) -> dict[str, Path]:
         """The top folder of each step of nbgrader's, by the step's name."""
@@ -126,11 +126,23 @@ class CourseFolders:
         matches = (pattern.fullmatch(path) for path in found)
         return sorted(match.group(1) for match in matches if match and match.group(1) not in CACHE_FOLDERS)
 
+    def of_student(self, student: str) -> dict[str, dict[str, Path]]:
+        """The folders of a student, or whatever is in their place, by step and assignment."""
+        found: dict[str, dict[str, Path]] = {}
+        for directory in (self.submitted_directory, self.autograded_directory, self.feedback_directory):
+            any_assignment = str(self.at(directory, student, _ANY_STUDENT))
+            paths = glob.glob(glob.escape(any_assignment).replace(_ANY_STUDENT, "*"))
+            pattern = re.compile(re.escape(any_assignment).replace(_ANY_STUDENT, "([^/]+)"))
+            matches = (pattern.fullmatch(path) for path in sorted(paths))
+            found[directory] = {match.group(1): Path(match.group()) for match in matches if match}
+        return found
+
     def as_settings(self) -> dict[str, str]:
         """The settings of nbgrader's `CourseDirectory` that lead to these folders."""
         return {name: getattr(self, name) for name in _SETTINGS}
 
-    def _of_student(self, directory: str, student: str, assignment: str) -> Path:
+    def at(self, directory: str, student: str, assignment: str) -> Path:
+        """The folder of a student and an assignment in the directory of a step, such as "submitted"."""
         return self.root / self._format(self.directory_structure, directory, student, assignment)
 
     @staticmethod

@@ -29,6 +29,7 @@ from nbjudge.course.configuration import check_settings, has_late_penalties
 from nbjudge.course.course import Assignment, changed_sentence, open_course
 from nbjudge.course.folders import CourseFolders, folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
+from nbjudge.course.student_change import finish_change
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.job import Executor, run_job
 from nbjudge.grading.prepare import check_solution, prepare, refuse_other_cells, refuse_problems
@@ -129,6 +130,8 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
             return
         is_here = self.executor is None  # otherwise the coordinator has checked these
         with stop_on_course_error("Nothing was graded."):
+            if is_here and (finished := finish_change(Path(coursedir.root))):
+                self.log.warning("%s", finished)
             check_settings(config)
             # Once and before the first student: nbgrader would repeat it for each.
             if is_here:

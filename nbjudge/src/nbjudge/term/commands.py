@@ -50,3 +50,38 @@ def add_commands(app: typer.Typer, console: Console) -> None:
         from nbjudge.term.deadlines import Deadlines
 
         Deadlines(Path.cwd(), assignment, console, dry_run).extend(student, until, days, remove)
+
+    student = typer.Typer(no_args_is_help=True, help="Students: another id, two that are one, a roster.")
+    app.add_typer(student, name="student")
+
+    @student.command()
+    def rename(
+        old: Annotated[str, typer.Argument(help="The id so far.")],
+        new: Annotated[str, typer.Argument(help="The id from now on, which no one has.")],
+        dry_run: DryRun = False,
+    ) -> None:
+        """Give a student another id in folders, gradebook, decisions, extensions and feedback."""
+        from nbjudge.term.students import Class
+
+        raise typer.Exit(Class(Path.cwd(), console, dry_run).rename(old, new))
+
+    @student.command()
+    def merge(
+        old: Annotated[str, typer.Argument(help="The id that goes.")],
+        new: Annotated[str, typer.Argument(help="The id that the work of both has then.")],
+        dry_run: DryRun = False,
+    ) -> None:
+        """Make one student of two ids. Exits with status 1 if both have work in an assignment."""
+        from nbjudge.term.students import Class
+
+        raise typer.Exit(Class(Path.cwd(), console, dry_run).merge(old, new))
+
+    @student.command("import")
+    def import_students(
+        table: Annotated[Path, typer.Argument(help="A CSV table: Canvas's or Moodle's export, or your own.")],
+        dry_run: DryRun = False,
+    ) -> None:
+        """Enter the students of a table into the gradebook; c.Course.roster_columns names its columns."""
+        from nbjudge.term.students import Class
+
+        Class(Path.cwd(), console, dry_run).import_roster(table)

@@ -6,18 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from nbgrader.api import Gradebook
-from rich.console import Console
-from traitlets.config import Config
-
-from nbjudge.batch.changed_submissions import assignment_name
-from nbjudge.batch.grade_command import exclusive_run
-from nbjudge.course.configuration import read_config, suggestion
-from nbjudge.course.dates import course_zone, read_deadline, read_received, shown
-from nbjudge.course.folders import CourseFolders, find_root, read_folders
-from nbjudge.course.gradebook import course_directory, not_generated_reason
+from nbjudge.course.configuration import suggestion
+from nbjudge.course.dates import read_deadline, read_received, shown
+from nbjudge.course.student_change import exclusive_run
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks.late_policy import (
     Extension,
@@ -29,32 +21,15 @@ from nbjudge.nbgrader_hooks.late_policy import (
 )
 from nbjudge.plain_text import first_few
 from nbjudge.submission.files import TIMESTAMP_FILE, has_timestamp, is_reached_by_link, write_replacing
-from nbjudge.term.roster import Student, find_student, read_roster, students_of
+from nbjudge.term.assignment import TermAssignment
+from nbjudge.term.roster import Student, find_student, read_roster
 from nbjudge.term.tables import show
 
 HEADINGS = ("student", "due", "handed in", "penalty before", "penalty now")
 
 
-class Deadlines:
-    """The dates of one assignment of the course around a folder.
-
-    Raises CourseError where there is no such assignment, or the gradebook does not have it.
-    """
-
-    def __init__(self, start: Path, assignment: str, console: Console, dry_run: bool) -> None:
-        self.folders: CourseFolders = read_folders(find_root(start))
-        self.config: Config = read_config(self.folders.root)
-        self.assignment = assignment_name(self.folders, assignment)
-        reason = not_generated_reason(self.folders, self.assignment, self.config)
-        if reason is not None:
-            raise CourseError(reason)
-        self.coursedir: Any = course_directory(self.folders.root, self.config)
-        self.coursedir.assignment_id = self.assignment
-        self.zone: ZoneInfo = course_zone(self.config)
-        self.console, self.dry_run = console, dry_run
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            self.due: datetime | None = gradebook.find_assignment(self.assignment).duedate
-            self.students: list[Student] = students_of(gradebook)
+class Deadlines(TermAssignment):
+    """The dates of one assignment."""
 
     def set_due(self, date: str | None, remove: bool, received: Path | None) -> None:
         """Set or remove the deadline, take over the times of a table, and bring the penalties up to date."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,12 +45,24 @@ class Student:
     name: str = field(default="", compare=False)  # in one column
     received: str = field(default="", compare=False)
 
+    def fields(self) -> dict[str, str]:
+        """What the gradebook has of a student besides the id; a full name is taken apart."""
+        last, comma, first = (part.strip() for part in self.name.partition(","))
+        if not comma:
+            first, _, last = (part.strip() for part in self.name.rpartition(" "))
+        return {
+            "first_name": self.first_name or first,
+            "last_name": self.last_name or last,
+            "email": self.email,
+            "lms_user_id": self.lms_user_id,
+        }
+
     @property
     def names(self) -> set[str]:
-        """The full name, as platforms order it."""
+        """The full name, as platforms order it; and the id, which it may have become."""
         first, last = self.first_name, self.last_name
         both = {f"{first} {last}", f"{last} {first}", f"{last}, {first}"} if first and last else set()
-        return {" ".join(name.split()).casefold() for name in both | {self.name}} - {""}
+        return {" ".join(name.split()).casefold() for name in both | {self.name, self.id}} - {""}
 
 
 def read_roster(file: Path, config: Config, required: Iterable[str] = ()) -> list[Student]:
@@ -73,8 +86,8 @@ def read_roster(file: Path, config: Config, required: Iterable[str] = ()) -> lis
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"{file} cannot be read as a table in UTF-8: {error}.") from error
-    head = text.partition("\n")[0]
-    reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=head.count))
+    headings = text.partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=headings.count))
     columns = _columns(list(reader.fieldnames or ()), CourseSettings(config=config).roster_columns)
     for name in required:
         if name not in columns:
@@ -85,12 +98,11 @@ def read_roster(file: Path, config: Config, required: Iterable[str] = ()) -> lis
 
 
 def _columns(headings: list[str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """The heading of each field that a table has; those that the course names come first."""
     there = {heading.strip().casefold(): heading for heading in headings}
     known = HEADINGS | (CANVAS_HEADINGS if CANVAS_HEADINGS["id"][0] in there else {})
-    names = {name: (chosen[name].casefold(),) if name in chosen else known[name] for name in ROSTER_FIELDS}
-    found = {
-        name: [there[each] for each in each_names if each in there] for name, each_names in names.items()
-    }
+    names = {name: (chosen.get(name, "").casefold(), *known[name]) for name in ROSTER_FIELDS}
+    found = {name: [there[each] for each in names[name] if each in there] for name in names}
     return {name: columns[0] for name, columns in found.items() if columns}
 
 
@@ -105,9 +117,15 @@ def find_student(row: Student, students: Iterable[Student]) -> Student | None:
     everybody = list(students)
     tests: list[Any] = [
         lambda each: row.id and each.id == row.id,
-        lambda each: row.lms_user_id and each.lms_user_id.strip() == row.lms_user_id,
+        lambda each: row.lms_user_id and row.lms_user_id in (each.id, each.lms_user_id.strip()),
         lambda each: row.email and each.email.casefold() == row.email.casefold(),
-        lambda each: each.names & row.names,
+        lambda each: each.names & row.names and not _are_two(each, row),
     ]
     found = ([each for each in everybody if test(each)] for test in tests)
     return next((each[0] for each in found if len(each) == 1), None)
+
+
+def _are_two(one: Student, other: Student) -> bool:
+    """Return whether two students of one name differ in a number or an address."""
+    pairs = ((one.email.casefold(), other.email.casefold()), (one.lms_user_id.strip(), other.lms_user_id))
+    return any(first and second and first != second for first, second in pairs)

@@ -25,7 +25,7 @@ def show(
     if rows:
         table = Table(*headings, box=SIMPLE_HEAD, show_edge=False)
         for row in rows:
-            table.add_row(*(Text(plain_line(cell)) for cell in row))
+            table.add_row(*(Text(plain_line(cell, 300)) for cell in row))
         console.print(table)
     for sentence in filter(None, (*sentences, NOTHING_CHANGED if dry_run else "")):
         console.print(Text(plain_line(sentence, 2_000)), soft_wrap=True)
