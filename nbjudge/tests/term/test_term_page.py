@@ -23,7 +23,11 @@ def test_the_page_as_typed(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text(config.replace("configure(c)", f"{settings}configure(c)"))
     (tmp_path / "roster.csv").write_text(ROSTER)
     lines = [line for kind, text in blocks if kind == "sh" for line in text.splitlines()]
-    assert len(lines) >= 11
+    assert len(lines) >= 16
+    for name in ("Ada King_4711_assignsubmission_file_/week.ipynb", "kingada_101_900_week.ipynb"):
+        file = tmp_path / "downloaded/ps1/extracted/submissions" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
     said = {}
     for line in lines:
         if "--received" in line:
@@ -36,3 +40,6 @@ def test_the_page_as_typed(tmp_path):
     assert "1 of 2 submissions get their time from" in said["nbjudge due ps1 --received times.csv"]
     assert "1 h 1 min late, 10 %: 1.5 points" in said['nbjudge due ps1 "2026-12-02 23:59" --dry-run']
     assert "cid is now carl." in said["nbjudge student merge cid carl"]
+    place = "ada.lovelace Ada King_4711_assignfeedback_file_/week.html"
+    assert place in said["nbjudge return ps1 --moodle"]
+    assert "ada.lovelace kingada_101_900_week.html" in said["nbjudge return ps1 --canvas"]

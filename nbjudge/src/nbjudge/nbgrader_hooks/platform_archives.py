@@ -29,6 +29,10 @@ LATE = (
     "%s: Canvas marks this submission as late. Its archive has no times: give them with "
     "`nbjudge due %s --received TABLE`."
 )
+TWO_FILES = "%s handed in two files that Canvas may have renamed from %r: the second is kept as %r."
+# The folder in which Moodle looks for a student's feedback files; a name with an underscore would hide it:
+# https://github.com/moodle/moodle/blob/main/mod/assign/feedback/file/importziplib.php
+MOODLES_FEEDBACK = "{}_{}_assignfeedback_file_/"
 NAMESAKE = "Two submissions have the name %r: one is collected as %r, the other as %r. See which is whose."
 
 
@@ -45,6 +49,7 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         super().__init__(**options)
         self._in_moodle: dict[tuple[str, str], str] = {}  # students' ids by name and number
         self._late: set[str] = set()
+        self._released: dict[tuple[str, str], str] = {}  # paths by student and name
 
     def collect(self, submitted_file: str) -> dict[str, Any] | None:
         """Tell nbgrader the student and the name of a file; None where it is no submission."""
@@ -72,7 +77,9 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
             return self._with_time(named)
         match = MOODLE.match(path)
         if match is not None:
-            return {"student_id": self._named(match["name"], match["number"]), "file_id": match["file"]}
+            student = self._named(match["name"], match["number"])
+            place = MOODLES_FEEDBACK.format(match["name"].replace("_", " "), match["number"])
+            return {"student_id": student, "file_id": match["file"], "feedback": place}
         match = CANVAS.match(path)
         if match is None:
             return None
@@ -80,7 +87,9 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         if match["late"] and student not in self._late:
             self._late.add(student)
             self.log.warning(LATE, student, self.parent.coursedir.assignment_id)
-        return {"student_id": student, "file_id": self._released_name(match["file"])}
+        beginning = path[: match.start("file")].rpartition("/")[2]
+        file = self._released_name(student, match["file"], submitted_file)
+        return {"student_id": student, "file_id": file, "feedback": beginning}
 
     def _with_time(self, found: dict[str, Any] | None) -> dict[str, Any] | None:
         """Read the time of a file's name in the course's zone, before nbgrader reads it."""
@@ -99,12 +108,19 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
             self._in_moodle[name, number] = student
         return self._in_moodle[name, number]
 
-    def _released_name(self, file: str) -> str:
-        """The file's name without the `-1` that Canvas appends to a file that is handed in again."""
+    def _released_name(self, student: str, file: str, path: str) -> str:
+        """The file's name without the `-1` that Canvas appends to a file that is handed in again.
+
+        Where a student handed in two files that would have one name then, the second keeps its own.
+        """
         coursedir = self.parent.coursedir
         without = re.sub(r"-\d+(?=\.[^./]+$)", "", file)
         names = folders_of(coursedir).notebook_names(coursedir.assignment_id)
-        return without if file not in names and without in names else file
+        name = without if file not in names and without in names else file
+        if self._released.setdefault((student, name), path) == path:
+            return name
+        self.log.warning(TWO_FILES, student, name, file)
+        return file if file != name else f"{os.path.splitext(file)[0]} (2){os.path.splitext(file)[1]}"
 
     @cached_property
     def _students(self) -> list[Any]:

@@ -51,6 +51,29 @@ def add_commands(app: typer.Typer, console: Console) -> None:
 
         Deadlines(Path.cwd(), assignment, console, dry_run).extend(student, until, days, remove)
 
+    @app.command("return")
+    def return_feedback(
+        assignment: Assignment,
+        moodle: Annotated[bool, typer.Option("--moodle", help="As Moodle takes feedback files.")] = False,
+        canvas: Annotated[bool, typer.Option("--canvas", help="As Canvas takes feedback files.")] = False,
+        folders: Annotated[bool, typer.Option("--folders", help="A folder for each student.")] = False,
+        mail_merge: Annotated[
+            bool, typer.Option("--mail-merge", help="The folders, and mail.csv with addresses and points.")
+        ] = False,
+        output: Annotated[
+            Path | None, typer.Option(help="The zip; returned/ASSIGNMENT-….zip by default.")
+        ] = None,
+        dry_run: DryRun = False,
+    ) -> None:
+        """Write the feedback pages of a class into a zip, named as a platform takes them."""
+        from nbjudge.errors import CourseError
+        from nbjudge.term.feedback import NAMINGS, Feedback
+
+        given = [moodle, canvas, folders, mail_merge]
+        if sum(given) != 1:
+            raise CourseError(f"Give one of {', '.join(f'--{naming}' for naming in NAMINGS)}.")
+        Feedback(Path.cwd(), assignment, console, dry_run).write(NAMINGS[given.index(True)], output)
+
     student = typer.Typer(no_args_is_help=True, help="Students: another id, two that are one, a roster.")
     app.add_typer(student, name="student")
 
