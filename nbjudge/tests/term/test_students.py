@@ -8,14 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from rich.console import Console
 from term_class import make_class, typed
 from traitlets.config import Config
 
-from nbjudge.course import student_change
+from nbjudge.course import open_course, student_change
 from nbjudge.course.student_change import JOURNAL, seed_student
+from nbjudge.grading.job import make_job
+from nbjudge.settings import GradingSettings
 from nbjudge.term.roster import Student, find_student, read_roster
 from nbjudge.term.students import Class
 
@@ -93,9 +96,16 @@ def test_a_renamed_student_keeps_everything(course):
 
 def test_seeds_stay_what_they_were(course):
     """Also after a second change and the way back; another student's are none of theirs."""
-    for old, new in (("fay", "f1"), ("f1", "f2")):
+    notebook = nbformat.read(course / "submitted/fay/ps1/week.ipynb", 4)
+    (assignment,) = open_course(course).assignments_in("ps1")
+    seed = make_job(notebook, assignment, GradingSettings(), "fay").seed
+    page = course / "feedback/f2/ps1/week.html"
+    for old, new in (("fay", "f'1"), ("f'1", "f2")):
         typed(course, "nbjudge", "student", "rename", old, new)
         assert seed_student(course, "ps1", new) == "fay"
+    assert make_job(notebook, assignment, GradingSettings(), "f2").seed == seed
+    assert make_job(notebook, assignment, GradingSettings(), "ada").seed != seed
+    assert "Feedback for f2 ·" in page.read_text()
     assert seed_student(course, "ps2", "f2") == "f2" and seed_student(course, "ps1", "ada") == "ada"
     typed(course, "nbjudge", "student", "rename", "f2", "fay")
     assert seed_student(course, "ps1", "fay") == "fay"

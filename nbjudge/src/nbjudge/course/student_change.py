@@ -7,7 +7,6 @@ the change is finished, by the next command if this one is killed or the power f
 from __future__ import annotations
 
 import fcntl
-import html
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from markupsafe import escape
 
 from nbjudge.atomic_files import write_atomically
 from nbjudge.errors import CourseError, GradebookError
@@ -126,7 +126,7 @@ def _move(source: Path, goal: Path, change: StudentChange) -> None:
     if source.parent.name == change.old:
         with suppress(OSError):  # something else is in it
             source.parent.rmdir()
-    before, after = (f"Feedback for {html.escape(name)} ".encode() for name in (change.old, change.new))
+    before, after = (f"Feedback for {escape(name)} ".encode() for name in (change.old, change.new))
     for page in goal.glob("*.html"):
         content = page.read_bytes()
         if before in content:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, SubmittedAssignment
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
@@ -135,12 +135,17 @@ def follow_dates(
     plugin, found = step.plugin_inst, []
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         assignment = gradebook.find_assignment(coursedir.assignment_id)
-        before = {each.id: (each.total_seconds_late, each.duedate) for each in assignment.submissions}
+        chosen = {"assignment_id": assignment.id} | ({} if student is None else {"student_id": student})
+        query = gradebook.db.query(SubmittedAssignment).filter_by(**chosen)
+        submissions = query.order_by(SubmittedAssignment.student_id).all()
+        has_date = assignment.duedate is not None  # nbgrader cannot add an extension to nothing
+        before = {
+            each.id: (each.total_seconds_late, each.duedate) if has_date else (0.0, None)
+            for each in submissions
+        }
         if change is not None:
             change(assignment)
-        for submission in sorted(assignment.submissions, key=lambda each: str(each.student_id)):
-            if student not in (None, submission.student_id):
-                continue
+        for submission in submissions:
             extension = extensions.get(submission.student_id)
             if extension is not None or assignment.duedate is None:
                 _extend(submission, extension, zone)

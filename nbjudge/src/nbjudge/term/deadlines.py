@@ -89,7 +89,7 @@ class Deadlines(TermAssignment):
 
     def _times_of(self, table: Path) -> tuple[dict[str, datetime], list[str]]:
         """Return when submissions without a time came, and what the table does not say."""
-        rows = [row for row in read_roster(table, self.config, ["received"]) if row.received]
+        rows = [row for row in read_roster(table, self.config, ["received"]) if row.received.strip("-")]
         handed_in = self.folders.students(self.assignment)
         everybody = {each: Student(each) for each in handed_in} | {each.id: each for each in self.students}
         found = [(row, find_student(row, everybody.values())) for row in rows]

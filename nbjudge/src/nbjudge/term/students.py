@@ -65,8 +65,9 @@ class Class:
                 if same.id != row.id:
                     others.append(f"nbjudge student rename {shlex.quote(same.id)} {shlex.quote(row.id)}")
                     continue
-                new = {name: value for name, value in row.fields().items() if value != same.fields()[name]}
-                if (new := {name: value for name, value in new.items() if value}) or row.id not in there:
+                old = same.fields()
+                new = {name: value for name, value in row.fields().items() if value not in ("", old[name])}
+                if new or row.id not in there:
                     said = ", ".join(f"{name}: {value}" for name, value in new.items())
                     changes.append((row.id, "changed" if row.id in there else "new", said))
                     if not self.dry_run:
