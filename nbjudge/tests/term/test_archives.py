@@ -33,6 +33,7 @@ def collect(root: Path, names: list[str], config: str = "") -> tuple[dict[str, s
     nbformat.write(nbformat.v4.new_notebook(), root / "source/ps1/week.ipynb")
     (root / "nbgrader_config.py").write_text(CONFIG + config)
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        gradebook.add_student("mary_ann")
         gradebook.add_student("ada", first_name="Ada", last_name="Lovelace", lms_user_id="101")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -49,7 +50,13 @@ def collect(root: Path, names: list[str], config: str = "") -> tuple[dict[str, s
 def test_blackboards_times_are_in_the_courses_zone(tmp_path):
     """The last attempt counts, and its time to the second."""
     first, last = (f"{ATTEMPT}{time}_week.ipynb" for time in ("09-30-15", "10-00-00"))
-    files, _ = collect(tmp_path, [first, last, f"{ATTEMPT}10-00-00_data.csv", f"{ATTEMPT}10-00-00.txt"])
+    mary_ann, stranger = (
+        f"Week_1_{who}_attempt_2026-07-01-10-00-00_week.ipynb" for who in ("mary_ann", "eve")
+    )
+    others = [f"{ATTEMPT}10-00-00_data.csv", f"{ATTEMPT}10-00-00.txt", mary_ann, stranger]
+    files, _ = collect(tmp_path, [first, last, *others])
+    assert files["mary_ann/ps1/timestamp.txt"] == files["eve/ps1/timestamp.txt"] == "2026-07-01 08:00:00"
+    files = {name: text for name, text in files.items() if name.startswith("ada/")}
     assert files["ada/ps1/timestamp.txt"] == "2026-11-21 09:00:00"
     assert files["ada/ps1/week.ipynb"].startswith(last) and set(files) == {
         f"ada/ps1/{name}" for name in ("week.ipynb", "data.csv", "timestamp.txt")

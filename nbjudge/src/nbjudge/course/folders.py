@@ -133,8 +133,9 @@ class CourseFolders:
             any_assignment = str(self.at(directory, student, _ANY_STUDENT))
             paths = glob.glob(glob.escape(any_assignment).replace(_ANY_STUDENT, "*"))
             pattern = re.compile(re.escape(any_assignment).replace(_ANY_STUDENT, "([^/]+)"))
-            matches = (pattern.fullmatch(path) for path in sorted(paths))
-            found[directory] = {match.group(1): Path(match.group()) for match in matches if match}
+            matches = [match for path in sorted(paths) if (match := pattern.fullmatch(path))]
+            own = {match.group(1): Path(match.group()) for match in matches}
+            found[directory] = {name: path for name, path in own.items() if name not in CACHE_FOLDERS}
         return found
 
     def as_settings(self) -> dict[str, str]:

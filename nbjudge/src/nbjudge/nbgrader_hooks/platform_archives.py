@@ -1,4 +1,4 @@
-"""`nbgrader zip_collect` of the archives that Moodle and Canvas make of all submissions."""
+"""`nbgrader zip_collect` of the archives that Moodle, Canvas and Blackboard make of all submissions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ MOODLE = re.compile(r"(?:[^/]+/)??(?P<name>[^/]+)_(?P<number>\d+)_assignsubmissi
 # lovelaceada_LATE_101_4711_week1.ipynb: Canvas's number of the student, and one of the file.
 CANVAS = re.compile(r"(?:[^/]+/)??(?:[^/]+?_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_\d+_(?P<file>.+)")
 # ps1_lovelaceada_attempt_2026-11-21-09-30-00_week1.ipynb: Blackboard's, with the time in the course's zone.
-BLACKBOARD = re.compile(
-    r"(?:[^/]+/)??(?:.+_)?(?P<student>[^_/]+)_attempt_(?P<timestamp>[\d-]{19})_(?P<file>.+)"
-)
+BLACKBOARD = re.compile(r"(?:[^/]+/)??(?P<student>[^/]+)_attempt_(?P<timestamp>[\d-]{19})_(?P<file>.+)")
 LATE = (
     "%s: Canvas marks this submission as late. Its archive has no times: give them with "
     "`nbjudge due %s --received TABLE`."
@@ -32,15 +30,16 @@ LATE = (
 TWO_FILES = "%s handed in two files that Canvas may have renamed from %r: the second is kept as %r."
 # The folder in which Moodle looks for a student's feedback files; a name with an underscore would hide it:
 # https://github.com/moodle/moodle/blob/main/mod/assign/feedback/file/importziplib.php
-MOODLES_FEEDBACK = "{}_{}_assignfeedback_file_/"
+MOODLE_FEEDBACK = "{}_{}_assignfeedback_file_/"
 NAMESAKE = "Two submissions have the name %r: one is collected as %r, the other as %r. See which is whose."
 
 
 class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
-    """Finds whose a file of Moodle's or Canvas's archive is: for `ZipCollectApp.collector_plugin`.
+    """Finds whose a file of a platform's archive is: for `ZipCollectApp.collector_plugin`.
 
-    A student is found in the gradebook by Canvas's number (`lms_user_id`) or by the full name in Moodle. One
-    who is not there gets the number or the name as id. A course that sets `named_regexp` has its own way.
+    A student is found in the gradebook by Canvas's number (`lms_user_id`), by the full name in Moodle, or by
+    Blackboard's user name. One who is not there gets the number or the name as id. A course that sets
+    `named_regexp` has its own way.
     """
 
     parent: Any  # nbgrader's command
@@ -69,16 +68,13 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
             return None  # nbgrader would believe a student's own
         match = BLACKBOARD.fullmatch(path)
         if match is not None:
-            named = {
-                "student_id": match["student"],
-                "file_id": match["file"],
-                "timestamp": match["timestamp"],
-            }
-            return self._with_time(named)
+            student = self._behind_title(match["student"])
+            found = {"student_id": student, "file_id": match["file"], "timestamp": match["timestamp"]}
+            return self._with_time(found)
         match = MOODLE.match(path)
         if match is not None:
             student = self._named(match["name"], match["number"])
-            place = MOODLES_FEEDBACK.format(match["name"].replace("_", " "), match["number"])
+            place = MOODLE_FEEDBACK.format(match["name"].replace("_", " "), match["number"])
             return {"student_id": student, "file_id": match["file"], "feedback": place}
         match = CANVAS.match(path)
         if match is None:
@@ -97,6 +93,11 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
             with stop_on_course_error("Nothing was collected."):
                 found["timestamp"] = read_received(found["timestamp"], course_zone(self.parent.config))
         return found
+
+    def _behind_title(self, words: str) -> str:
+        """The student in `Week_1_mary_ann`: the longest id that is known, or what follows the underscores."""
+        known = [student for student, *_ in self._students if f"_{words}".endswith(f"_{student}")]
+        return max(known, key=len, default=words.rpartition("_")[2])
 
     def _named(self, name: str, number: str) -> str:
         if (name, number) not in self._in_moodle:
