@@ -142,7 +142,9 @@ def test_every_command_and_option_that_is_named_exists(page):
         known = typer.main.get_command(its_app).commands
         for name, *words in commands(page, program):
             assert name in known, name
-            options = {option for parameter in known[name].params for option in parameter.opts}
+            group = getattr(known[name], "commands", {})
+            command = group[words[0]] if group else known[name]
+            options = {option for parameter in command.params for option in parameter.opts}
             assert {word for word in words if word.startswith("--")} <= options, (name, words)
     named = {words[0] for words in commands(page, "nbgrader") if words[0].islower()}
     assert named <= set(NbGraderApp.subcommands)

@@ -16,6 +16,7 @@ from rich.text import Text
 from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.fast_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands as add_commands
+from nbjudge.term.commands import add_commands as add_term_commands
 
 if TYPE_CHECKING:
     from nbjudge.skeletons.notebooks import Form
@@ -53,6 +54,7 @@ def run(program: typer.Typer, name: str) -> None:
     # nbgrader calls alembic by its name, which is installed beside the interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
+        _finish_student_change()
         program()
     except (CourseError, ModuleNotFoundError) as error:
         shown = without_grading(error) if isinstance(error, ModuleNotFoundError) else error
@@ -60,6 +62,15 @@ def run(program: typer.Typer, name: str) -> None:
             raise
         console.print(Text.assemble((f"{name}:", "bold red"), f" {shown}"), soft_wrap=True)
         raise SystemExit(ExitStatus.PROBLEM) from None
+
+
+def _finish_student_change() -> None:
+    """Finish what a command that was killed has begun to change of a student."""
+    folders = (Path.cwd(), *Path.cwd().parents)
+    if any((folder / ".student-change.json").exists() for folder in folders):
+        from nbjudge.course.student_change import finish_change
+
+        console.print(Text(finish_change(Path.cwd())), soft_wrap=True)
 
 
 @app.command()
@@ -267,3 +278,6 @@ def report(
     for sentence in sentences:
         console.print(Text(sentence.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)
+
+
+add_term_commands(app, console)

@@ -22,6 +22,10 @@ class CourseError(Exception):
     """Something about the course itself is wrong; the message says what, where and what to do."""
 
 
+class GradebookError(CourseError):
+    """The gradebook cannot be written, and is as it was."""
+
+
 class SettingsError(CourseError):
     """An option, a value or a name in nbgrader_config.py or on the command line does not exist."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from traitlets import Bool, Dict, Enum, Float, Integer, List, TraitType, Unicode
+from traitlets import Bool, Callable, Dict, Enum, Float, Integer, List, TraitType, Unicode
 from traitlets.config import Configurable
 from traitlets.config.loader import DeferredConfigString
 
@@ -23,6 +24,9 @@ CHANGED_ARGUMENTS = ("remark", "one group", "all groups")
 
 # The fields of a student in nbgrader's gradebook that a learning platform may know too.
 STUDENT_FIELDS = ("id", "email", "lms_user_id")
+
+# What a platform's table of students can hold.
+ROSTER_FIELDS = ("id", "first_name", "last_name", "email", "lms_user_id", "name", "received")
 
 # By which field Moodle identifies a student, and the heading of that column.
 MOODLE_FIELDS = {"email": "Email address", "idnumber": "ID number", "username": "Username"}
@@ -148,6 +152,58 @@ class GradingSettings(Section):
             open_files=self.open_files,
         )
         return with_execute_timeouts(limits, self.config)
+
+
+class TimeZone(Unicode):  # type: ignore[type-arg]
+    """The name of a time zone that this machine knows."""
+
+    info_text = "the name of a time zone, such as 'Europe/Vienna'"
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """Refuse other names."""
+        try:
+            ZoneInfo(super().validate(obj, value))
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder is none, nor a path
+            self.error(obj, value)
+        return value
+
+
+class CourseSettings(Section):
+    """Dates and students of the course."""
+
+    config_name = "Course"
+
+    timezone = TimeZone("UTC", help="The time zone in which dates are typed and shown.")
+    roster_columns = Dict(
+        key_trait=Enum(ROSTER_FIELDS),
+        value_trait=Unicode(),
+        help="The headings of a platform's table of students, by the field that a column holds, where they "
+        'are not found by themselves: {"id": "Matriculation number"}. "name" is a full name.',
+    )
+
+
+class LateSettings(Section):
+    """What is taken off the points of work that is handed in late."""
+
+    config_name = "LatePolicy"
+    plugin = "nbjudge.nbgrader_hooks.late_policy.LatePolicy"
+
+    grace_minutes = Float(0, min=0, help="Minutes after the deadline that cost nothing.")
+    percent_per_day = Float(
+        0,
+        min=0,
+        max=100,
+        help="Percent of the points that each started day costs, counted from the deadline. Without this, "
+        "`zero_after_days` and `function`, nbgrader's `c.LateSubmissionPlugin` decides.",
+    )
+    cap_percent = Float(100, min=0, max=100, help="Percent that all started days together cost at most.")
+    zero_after_days = Integer(0, min=0, help="Started days after which no points are left (0: never).")
+    function = Callable(
+        None,
+        allow_none=True,
+        help="A function of the course's own instead: called with the student's id, the points of a notebook "
+        "and the seconds it is late, it returns the points to take off.",
+    )
 
 
 class TutorSettings(Section):

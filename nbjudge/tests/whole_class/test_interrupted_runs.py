@@ -14,7 +14,7 @@ import pytest
 from small_class import nbjudge
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
-from nbjudge.batch.grade_command import exclusive_run
+from nbjudge.course.student_change import exclusive_run
 from nbjudge.errors import CourseError
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import read_record

@@ -47,13 +47,7 @@ def make_plan(
 
     Raises CourseError where the assignment is missing, no student handed it in, or none matches.
     """
-    known = folders.assignments()
-    if assignment not in known:
-        # As on the other commands, the notebook's own name will do.
-        named = {path.stem: path.parent.name for path in folders.source_notebooks()}
-        if assignment not in named:
-            raise CourseError(f"There is no assignment {assignment!r}. {suggestion(assignment, known)}")
-        assignment = named[assignment]
+    assignment = assignment_name(folders, assignment)
     handed_in = folders.students(assignment)
     if not handed_in:
         where = folders.submitted("STUDENT", assignment)
@@ -80,6 +74,17 @@ def make_plan(
     changed = [changed_material(folder, material) for folder in graded]
     outdated = sum(map(bool, changed))
     return Plan(folders, assignment, todo, len(chosen) - len(todo), outdated, frozenset().union(*changed))
+
+
+def assignment_name(folders: CourseFolders, name: str) -> str:
+    """Find the assignment of this name; that of a notebook will do. Raises CourseError if there is none."""
+    known = folders.assignments()
+    if name in known:
+        return name
+    named = {path.stem: path.parent.name for path in folders.source_notebooks()}
+    if name not in named:
+        raise CourseError(f"There is no assignment {name!r}. {suggestion(name, known)}")
+    return named[name]
 
 
 def _why(

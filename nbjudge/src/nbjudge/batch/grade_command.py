@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import logging
-import os
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, chdir, contextmanager
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -21,6 +17,7 @@ from nbjudge.batch.workers import LocalWorkers, default_worker_count, preload_wo
 from nbjudge.course.configuration import has_late_penalties, read_config, require_own_step
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
+from nbjudge.course.student_change import exclusive_run
 from nbjudge.errors import CourseError, ExitStatus, stop_on_course_error
 from nbjudge.fast_start import no_collection
 from nbjudge.settings import GradingSettings
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from nbjudge.sandbox.fork_server_client import ForkServer
 
 LOG_FILE = "nbgrader.log"
-LOCK_FILE = ".grading-lock"
 
 
 @dataclass(frozen=True)
@@ -90,16 +86,15 @@ def _follow_dates(plan: Plan, console: Console) -> None:
         return
     from nbjudge.batch.coordinator import print_plain
     from nbjudge.course.gradebook import course_directory, not_generated_reason
-    from nbjudge.nbgrader_hooks.autograde import update_penalties
+    from nbjudge.nbgrader_hooks.late_policy import follow_dates
 
     coursedir = course_directory(plan.folders.root, config)
     coursedir.assignment_id = plan.assignment
     if not_generated_reason(plan.folders, plan.assignment, config) is not None:
         return
-    log = logging.getLogger("nbjudge.penalties")
-    log.addHandler(logging.NullHandler())
     with exclusive_run(plan.folders.root), chdir(plan.folders.root):
-        changed = update_penalties(config, coursedir, log)
+        works = follow_dates(config, coursedir)
+    changed = [work.student for work in works if work.before != work.after]
     if changed:
         print_plain(console, f"Late penalties follow the dates as they are now, for: {', '.join(changed)}.")
 
@@ -214,29 +209,3 @@ def _workers(
         if summary is not None:  # otherwise this process looks for the reason
             assignment.use_summary(summary)
     return workers
-
-
-@contextmanager
-def exclusive_run(root: Path) -> Iterator[None]:
-    """Hold the course's lock, which ends with this process at the latest.
-
-    Raises CourseError where another run holds it, or where the folder cannot be written to.
-    """
-    try:
-        file = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise CourseError(f"{root} cannot be written to ({error.strerror}): nothing was graded.") from error
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            other = os.read(file, 20).decode() or "unknown"
-            raise CourseError(
-                f"Another run is grading this class already (process {other}): let it end, or end it, "
-                "and run the same command again."
-            ) from None
-        os.ftruncate(file, 0)
-        os.write(file, str(os.getpid()).encode())
-        yield
-    finally:
-        os.close(file)

@@ -35,6 +35,7 @@ AUTOGRADE = (
     "nbjudge.nbgrader_hooks.CheckMetadata",
 )
 MERGE, RUN = "nbjudge.nbgrader_hooks.MergeSubmission", "nbjudge.nbgrader_hooks.RunAndJudge"
+LATE_POLICY = "nbjudge.nbgrader_hooks.late_policy.LatePolicy"
 # By the last word of their names: done by this package's own two steps.
 REPLACED = ("ClearOutput", "DeduplicateIds", "OverwriteCells", "Execute", "ClearMetadataPreprocessor")
 
@@ -74,6 +75,8 @@ def configure(config: Any) -> None:
     autograde.sanitize_preprocessors = _with_first(MERGE, autograde.get("sanitize_preprocessors"), SANITIZE)
     autograde.autograde_preprocessors = _with_first(RUN, autograde.get("autograde_preprocessors"), AUTOGRADE)
     config.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"
+    if "plugin_class" not in config.AssignLatePenalties:
+        config.AssignLatePenalties.plugin_class = LATE_POLICY
     if "collector_plugin" not in config.ZipCollectApp:
         config.ZipCollectApp.collector_plugin = "nbjudge.nbgrader_hooks.platform_archives.PlatformArchives"
 
@@ -92,7 +95,8 @@ def has_late_penalties(config: Config) -> bool:
     """Return whether a course sets anything about late penalties; without that nbgrader takes none off."""
     steps = config.Autograde.get("autograde_preprocessors") or []
     is_there = any(_last_word(step) == "AssignLatePenalties" for step in steps)
-    return is_there and any(config.get(name) for name in ("AssignLatePenalties", "LateSubmissionPlugin"))
+    own = config.AssignLatePenalties.get("plugin_class", LATE_POLICY) != LATE_POLICY
+    return is_there and (own or any(config.get(name) for name in ("LatePolicy", "LateSubmissionPlugin")))
 
 
 def _with_first(first: str, chosen: Any, default: tuple[str, ...]) -> list[Any]:

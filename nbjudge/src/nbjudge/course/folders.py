@@ -16,7 +16,7 @@ from nbjudge.plain_text import shown_name
 from nbjudge.submission.files import CACHE_FOLDERS, Folder
 
 # This package's own folders; nbgrader has no settings for them.
-CHECKS, REPORTS, REGRADES = "checks", "reports", "regrades"
+CHECKS, REPORTS, REGRADES, EXTENSIONS = "checks", "reports", "regrades", "extensions"
 _ANY_STUDENT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student's id where paths are searched
 LONGEST_ID = 128  # characters that fit into nbgrader's gradebook
 # Letters and marks that are drawn as nothing: two ids that differ in one would look the same.
@@ -70,9 +70,13 @@ class CourseFolders:
         """The file of an instructor's decisions on the points of an assignment."""
         return self.root / REGRADES / f"{assignment}.json"
 
+    def extensions(self, assignment: str) -> Path:
+        """The file of the students' own deadlines of an assignment."""
+        return self.root / EXTENSIONS / f"{assignment}.json"
+
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of a submission as it was handed in."""
-        return self._of_student(self.submitted_directory, student, assignment)
+        return self.at(self.submitted_directory, student, assignment)
 
     def submission(self, student: str, assignment: str) -> Folder:
         """The folder of a submission, in which no link is followed.
@@ -91,11 +95,11 @@ class CourseFolders:
 
     def autograded(self, student: str, assignment: str) -> Path:
         """The folder of a submission's graded notebooks."""
-        return self._of_student(self.autograded_directory, student, assignment)
+        return self.at(self.autograded_directory, student, assignment)
 
     def feedback(self, student: str, assignment: str) -> Path:
         """The folder of a submission's feedback pages."""
-        return self._of_student(self.feedback_directory, student, assignment)
+        return self.at(self.feedback_directory, student, assignment)
 
     def by_step(self) -> dict[str, Path]:
         """The top folder of each step of nbgrader's, by the step's name."""
@@ -122,11 +126,24 @@ class CourseFolders:
         matches = (pattern.fullmatch(path) for path in found)
         return sorted(match.group(1) for match in matches if match and match.group(1) not in CACHE_FOLDERS)
 
+    def of_student(self, student: str) -> dict[str, dict[str, Path]]:
+        """The folders of a student, or whatever is in their place, by step and assignment."""
+        found: dict[str, dict[str, Path]] = {}
+        for directory in (self.submitted_directory, self.autograded_directory, self.feedback_directory):
+            any_assignment = str(self.at(directory, student, _ANY_STUDENT))
+            paths = glob.glob(glob.escape(any_assignment).replace(_ANY_STUDENT, "*"))
+            pattern = re.compile(re.escape(any_assignment).replace(_ANY_STUDENT, "([^/]+)"))
+            matches = [match for path in sorted(paths) if (match := pattern.fullmatch(path))]
+            own = {match.group(1): Path(match.group()) for match in matches}
+            found[directory] = {name: path for name, path in own.items() if name not in CACHE_FOLDERS}
+        return found
+
     def as_settings(self) -> dict[str, str]:
         """The settings of nbgrader's `CourseDirectory` that lead to these folders."""
         return {name: getattr(self, name) for name in _SETTINGS}
 
-    def _of_student(self, directory: str, student: str, assignment: str) -> Path:
+    def at(self, directory: str, student: str, assignment: str) -> Path:
+        """The folder of a student and an assignment in the directory of a step, such as "submitted"."""
         return self.root / self._format(self.directory_structure, directory, student, assignment)
 
     @staticmethod

@@ -25,7 +25,7 @@ from traitlets.config import Config
 from nbjudge.cell_metadata import nbgrader_metadata
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, GradebookError
 from nbjudge.plain_text import first_few
 from nbjudge.settings import GradingSettings
 
@@ -55,6 +55,7 @@ CELLS = (
     "LEFT JOIN task_cells ON task_cells.id = base_cell.id "
     "WHERE assignment.name = :assignment AND notebook.name = :notebook"
 )
+STUDENT_COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
 SUBMISSIONS = (
     "SELECT submitted_assignment.id FROM submitted_assignment "
     "JOIN assignment ON submitted_assignment.assignment_id = assignment.id "
@@ -212,6 +213,37 @@ def other_cells_reason(
 def has_submissions(root: Path, assignment: str, config: Config | None = None) -> bool:
     """Return whether the gradebook has a submission to an assignment."""
     return bool(_rows(gradebook_url(root, config), SUBMISSIONS, assignment=assignment))
+
+
+def rename_student(url: str, old: str, new: str) -> None:
+    """Give a student's submissions to another id, in one transaction; what that one lacks comes from the old.
+
+    Raises GradebookError where it cannot be written.
+    """
+    if _is_missing(url):
+        return
+    engine = create_engine(url)
+    try:
+        with engine.begin() as connection:
+            columns = ", ".join(STUDENT_COLUMNS)
+            filled = ", ".join(
+                f"{name} = COALESCE({name}, (SELECT {name} FROM student WHERE id = :old))"
+                for name in STUDENT_COLUMNS
+            )
+            for statement in (
+                f"INSERT INTO student (id, {columns}) SELECT :new, {columns} FROM student "
+                "WHERE id = :old AND NOT EXISTS (SELECT 1 FROM student WHERE id = :new)",
+                f"UPDATE student SET {filled} WHERE id = :new",
+                "UPDATE submitted_assignment SET student_id = :new WHERE student_id = :old",
+                "DELETE FROM student WHERE id = :old",
+            ):
+                connection.execute(text(statement), {"old": old, "new": new})
+    except DBAPIError as error:
+        raise GradebookError(
+            f"The gradebook {make_url(url)!r} cannot be written ({error.orig}): nothing was changed."
+        ) from error
+    finally:
+        engine.dispose()
 
 
 def _recorded_cells(form: NotebookNode) -> Iterator[tuple[tuple[str, str], float | None]]:

@@ -136,6 +136,7 @@ class UnmarkedCellsNotice(NbGraderPreprocessor):  # type: ignore[misc]
         grades = read_grades(about["db_url"], about["assignment"], student)[student, name]
         graded = Path(resources["metadata"]["path"]) / f"{name}.ipynb"
         about["grades_digest"] = grades.page_digest(graded)
+        about["lateness"] = grades.lateness
         for cell in nb.cells:
             marks = cell.metadata.get("nbgrader", {})
             found = grades.cells.get(marks.get("grade_id"))

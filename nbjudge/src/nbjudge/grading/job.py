@@ -35,6 +35,7 @@ from nbjudge.cell_metadata import (
 )
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
+from nbjudge.course.student_change import seed_student
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
 from nbjudge.grading.regrades import record_answers
 from nbjudge.judge.scoring import judge_exercise
@@ -318,11 +319,12 @@ def make_job(
     exclude_overwriting: tuple[str, ...] = (),
 ) -> GradingJob:
     """Make the job of a merged notebook."""
+    root = assignment.course.root
     return GradingJob(
         assignment.name,
         notebook_to_json(notebook),
         # Of the very cells and files that are run: nothing is read twice.
-        submission_seed(assignment.course.root, student, notebook, files or {}),
+        submission_seed(root, seed_student(root, assignment.folder, student), notebook, files or {}),
         environment_of(notebook, assignment, settings),
         files or {},
         exclude_overwriting,

@@ -17,14 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.writers.files import FilesWriter
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from traitlets.config import Config
 
@@ -32,9 +29,11 @@ from nbjudge.course.configuration import check_settings, has_late_penalties
 from nbjudge.course.course import Assignment, changed_sentence, open_course
 from nbjudge.course.folders import CourseFolders, folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
+from nbjudge.course.student_change import finish_change
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.job import Executor, run_job
 from nbjudge.grading.prepare import check_solution, prepare, refuse_other_cells, refuse_problems
+from nbjudge.nbgrader_hooks.late_policy import follow_dates
 from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import changed_material, is_same_content, remove_unfinished
@@ -131,6 +130,8 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
             return
         is_here = self.executor is None  # otherwise the coordinator has checked these
         with stop_on_course_error("Nothing was graded."):
+            if is_here and (finished := finish_change(Path(coursedir.root))):
+                self.log.warning("%s", finished)
             check_settings(config)
             # Once and before the first student: nbgrader would repeat it for each.
             if is_here:
@@ -154,8 +155,9 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
                         self.log.warning(warning)
         self._select(wanted)
         if is_here:
-            for student in update_penalties(config, coursedir, self.log):
-                self.log.warning("%s: the late penalty follows the dates as they are now.", student)
+            for work in follow_dates(config, coursedir) if has_late_penalties(config) else ():
+                if work.before != work.after:
+                    self.log.warning("%s: the late penalty follows the dates as they are now.", work.student)
 
     def init_destination(self, assignment: str, student: str) -> bool:
         """Note a submission's marks before nbgrader removes its notebooks."""
@@ -200,6 +202,8 @@ class JudgedAutograde(Autograde):  # type: ignore[misc]
                         grade.needs_manual_grade = before.waits or not is_same
                 gradebook.db.commit()
         self._begun.clear()  # nbgrader gets here once all notebooks have their grades
+        if has_late_penalties(self.config) or self._folders.extensions(assignment).exists():
+            follow_dates(self.config, self.coursedir, student=student)
         super().set_permissions(assignment, student)
 
     def convert_notebooks(self) -> None:
@@ -334,35 +338,6 @@ def _rows(gradebook: Any, assignment: str, student: str) -> Iterator[Any]:
         yield notebook
         yield from notebook.grades
         yield from notebook.comments
-
-
-def update_penalties(config: Config, coursedir: Any, log: Any) -> list[str]:
-    """Have nbgrader's plugin decide again on the submissions that are late, or were.
-
-    Returns the students whose penalty has changed, because a due date or an extension was moved. Unnecessary
-    with a command of nbgrader's that applies a moved date to what is graded.
-    """
-    if not has_late_penalties(config):
-        return []
-    before = _penalties(coursedir)
-    decide = AssignLatePenalties(config=config, log=log)
-    for student, notebook in before:
-        names = {"student": student, "notebook": notebook}
-        names |= {"assignment": coursedir.assignment_id, "db_url": coursedir.db_url}
-        decide.preprocess(nbformat.v4.new_notebook(), ResourcesDict(nbgrader=names))
-    after = _penalties(coursedir)
-    return sorted({student for (student, _), penalty in before.items() ^ after.items() if penalty})
-
-
-def _penalties(coursedir: Any) -> dict[tuple[str, str], float]:
-    """By student and notebook, of the submissions that are late or have a penalty."""
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        return {
-            (submission.student.id, notebook.name): notebook.late_submission_penalty or 0
-            for submission in gradebook.assignment_submissions(coursedir.assignment_id)
-            for notebook in submission.notebooks
-            if submission.total_seconds_late > 0 or notebook.late_submission_penalty
-        }
 
 
 class GradedNotebookWriter(FilesWriter):

@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from nbgrader import api
 from sqlalchemy import create_engine, select
 
 from nbjudge.cell_metadata import is_added, is_written_by_student, nbgrader_metadata
+from nbjudge.course.dates import late_sentence
 from nbjudge.course.folders import CourseFolders
 from nbjudge.plain_text import first_few
 
@@ -53,6 +55,7 @@ class NotebookGrades:
     """The gradebook's entries of one submitted notebook."""
 
     penalty: float | None
+    seconds_late: float = 0.0
     cells: dict[str, CellGrade] = field(default_factory=dict)  # by nbgrader's id of the cell
     comments: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
 
@@ -61,9 +64,16 @@ class NotebookGrades:
         """Return whether a person has given points."""
         return any(cell.manual_score is not None for cell in self.cells.values())
 
+    @property
+    def lateness(self) -> str:
+        """Say how late it came and what that costs; empty if it costs nothing."""
+        points = sum(cell.points for cell in self.cells.values())
+        return late_sentence(self.seconds_late, self.penalty, points)
+
     def page_digest(self, graded: Path) -> str:
         """A digest that changes with these grades and whenever the notebook is graded again."""
-        about = (graded.stat().st_mtime_ns, self.penalty, sorted(self.cells.items(), key=str))
+        penalty = (self.penalty, self.seconds_late) if self.penalty else self.penalty
+        about = (graded.stat().st_mtime_ns, penalty, sorted(self.cells.items(), key=str))
         return hashlib.sha256(repr((about, sorted(self.comments.items(), key=str))).encode()).hexdigest()
 
 
@@ -86,9 +96,10 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
+            dates = (submitted.timestamp, api.Assignment.duedate, submitted.extension)
             grades = {
-                (who, name): NotebookGrades(penalty)
-                for who, name, penalty in rows(notebook, notebook.late_submission_penalty)
+                (who, name): NotebookGrades(penalty, _seconds_late(*times))
+                for who, name, penalty, *times in rows(notebook, notebook.late_submission_penalty, *dates)
             }
             given = (grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade)
             follows = (grade.score, grade.max_score, grade.cell_type)
@@ -100,6 +111,12 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
     finally:
         engine.dispose()
     return grades
+
+
+def _seconds_late(received: datetime | None, due: datetime | None, extension: timedelta | None) -> float:
+    if received is None or due is None:
+        return 0.0
+    return max(0.0, (received - due - (extension or timedelta())).total_seconds())
 
 
 def is_outdated(

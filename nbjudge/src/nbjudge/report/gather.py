@@ -19,6 +19,7 @@ from rich.progress import track
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from nbjudge.course.dates import late_sentence
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
@@ -46,6 +47,7 @@ class Entry:
     """The gradebook's entry of one student's submission."""
 
     penalty: float = 0.0  # for handing in late
+    seconds_late: float = 0.0
     grades: dict[Key, CellGrade] = field(default_factory=dict)
 
 
@@ -67,6 +69,7 @@ def read_gradebook(
         for (student, name), notebook in read_grades(url, assignment).items():
             entry = entries.setdefault(student, Entry())
             entry.penalty += notebook.penalty or 0.0
+            entry.seconds_late = notebook.seconds_late
             entry.grades |= {(name, cell): grade for cell, grade in notebook.cells.items()}
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
@@ -203,6 +206,12 @@ class ReportedSubmission:
     def points(self) -> float:
         """As nbgrader exports them: late penalty taken off, never below 0."""
         return max(0.0, sum(grade.points for grade in self.entry.grades.values()) - self.entry.penalty)
+
+    @property
+    def lateness(self) -> str:
+        """Say how late it came and what that costs; empty if it costs nothing."""
+        points = sum(grade.points for grade in self.entry.grades.values())
+        return late_sentence(self.entry.seconds_late, self.entry.penalty, points)
 
     @property
     def waiting(self) -> list[Key]:

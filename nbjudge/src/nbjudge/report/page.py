@@ -20,7 +20,7 @@ from nbjudge.report.gather import ClassResults
 from nbjudge.report.tables import Row, Tables, exercise_columns, failure_kinds
 
 TEMPLATES = "templates"  # the folder beside this file
-BESIDES = ("late penalty", "seconds", "to mark", "failures")
+BESIDES = ("late", "seconds", "to mark", "failures")
 
 
 def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def counted(column: str, values: Iterable[str]) -> Table:
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names
-ABOUT_STUDENTS = ["student", "name", "state", "points", "of", "late penalty"]
+ABOUT_STUDENTS = ["student", "name", "state", "points", "of", "late penalty", "late"]
 ABOUT_STUDENTS += ["seconds", "to mark", "failures"]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
 
@@ -189,6 +189,7 @@ def students(assignment: ClassResults) -> Table:
                 "points": submission.points,
                 "of": assignment.max_points,
                 "late penalty": submission.entry.penalty,
+                "late": submission.lateness,
             }
             row |= {
                 "seconds": submission.seconds,

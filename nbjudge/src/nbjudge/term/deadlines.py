@@ -1,0 +1,132 @@
+"""`nbjudge due` and `nbjudge extend`: deadlines, and the penalties that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nbjudge.course.configuration import suggestion
+from nbjudge.course.dates import read_deadline, read_received, shown
+from nbjudge.course.student_change import exclusive_run
+from nbjudge.errors import CourseError
+from nbjudge.nbgrader_hooks.late_policy import (
+    Extension,
+    LateWork,
+    follow_dates,
+    own_deadline,
+    read_extensions,
+    write_extensions,
+)
+from nbjudge.plain_text import first_few
+from nbjudge.submission.files import TIMESTAMP_FILE, has_timestamp, is_reached_by_link, write_replacing
+from nbjudge.term.assignment import TermAssignment
+from nbjudge.term.roster import Student, find_student, read_roster
+from nbjudge.term.tables import show
+
+HEADINGS = ("student", "due", "handed in", "penalty before", "penalty now")
+
+
+class Deadlines(TermAssignment):
+    """The dates of one assignment."""
+
+    def set_due(self, date: str | None, remove: bool, received: Path | None) -> None:
+        """Set or remove the deadline, take over the times of a table, and bring the penalties up to date."""
+        due = self.due if date is None else read_deadline(date, self.zone)
+        due = None if remove else due
+        times, sentences = ({}, []) if received is None else self._times_of(received)
+
+        def change(assignment: Any) -> None:
+            assignment.duedate = due
+            for submission in assignment.submissions:
+                submission.timestamp = times.get(submission.student_id, submission.timestamp)
+
+        with exclusive_run(self.folders.root):
+            if not self.dry_run:
+                for student, time in times.items():
+                    folder = self.folders.submitted(student, self.assignment)
+                    write_replacing(f"{time} UTC\n".encode(), folder / TIMESTAMP_FILE)
+            works = follow_dates(self.config, self.coursedir, change=change, dry_run=self.dry_run)
+        before = f", before {shown(self.due, self.zone)}" if self.due not in (None, due) else ""
+        has_date = f"is due {self._in_words(due)}" if due is not None else "has no deadline"
+        self._show(works, f"{self.assignment} {has_date}{before}.", *sentences)
+
+    def extend(self, student: str, until: str | None, days: int | None, remove: bool) -> None:
+        """Give a student a deadline of their own, or take it back."""
+        if sum((until is not None, days is not None, remove)) != 1:
+            raise CourseError("Give one of --until DATE, --days NUMBER and --remove.")
+        handed_in = self.folders.students(self.assignment)
+        known = {each.id for each in self.students} | set(handed_in)
+        if student not in known:
+            raise CourseError(f"There is no student {student!r}. {suggestion(student, known)}")
+        if self.due is None:
+            raise CourseError(
+                f"{self.assignment} has no deadline that could be extended: set it with `nbjudge due`."
+            )
+        extensions = read_extensions(self.folders, self.assignment)
+        if remove:
+            extensions[student] = Extension()
+            own = self.due
+        else:
+            time = None if until is None else read_deadline(until, self.zone)
+            extensions[student] = Extension(time, days or 0)
+            own = own_deadline(self.due, extensions[student], self.zone)
+            if own <= self.due:
+                raise CourseError(
+                    f"{self.assignment} is due {shown(self.due, self.zone)}: an extension ends after that."
+                )
+        with exclusive_run(self.folders.root):
+            if not self.dry_run:
+                kept = {each: one for each, one in extensions.items() if one != Extension()}
+                write_extensions(self.folders, self.assignment, kept)
+            works = follow_dates(
+                self.config, self.coursedir, student=student, extensions=extensions, dry_run=self.dry_run
+            )
+        waits = "" if works else " It enters the gradebook with the submission."
+        sentence = f"{student}: {self.assignment} is due {self._in_words(own)}."
+        self._show(works, sentence + waits)
+
+    def _times_of(self, table: Path) -> tuple[dict[str, datetime], list[str]]:
+        """Return when submissions without a time came, and what the table does not say."""
+        rows = [row for row in read_roster(table, self.config, ["received"]) if row.received.strip("-")]
+        handed_in = self.folders.students(self.assignment)
+        everybody = {each: Student(each) for each in handed_in} | {each.id: each for each in self.students}
+        found = [(row, find_student(row, everybody.values())) for row in rows]
+        without = [
+            student
+            for student in handed_in
+            if not has_timestamp(self.folders.submitted(student, self.assignment))
+            and not is_reached_by_link(self.folders.submission(student, self.assignment))
+        ]
+        times = {
+            student.id: read_received(row.received, self.zone)
+            for row, student in found
+            if student is not None and student.id in without
+        }
+        strangers = [row.id or row.email or row.name for row, student in found if student is None]
+        untimed = [student for student in without if student not in times]
+        sentences = [f"{len(times)} of {len(handed_in)} submissions get their time from {table}."]
+        if len(without) < len(handed_in):
+            sentences.append(f"{len(handed_in) - len(without)} keep the time that they have.")
+        if untimed:
+            sentences.append(f"No time, and so not late: {first_few(untimed)}.")
+        if strangers:
+            sentences.append(f"In the table, and no student of the gradebook: {first_few(strangers)}.")
+        return times, sentences
+
+    def _in_words(self, time: datetime) -> str:
+        return f"{shown(time, self.zone)} ({time:%Y-%m-%d %H:%M} UTC)"
+
+    def _show(self, works: Sequence[LateWork], *sentences: str) -> None:
+        rows = [
+            (
+                work.student,
+                shown(work.due, self.zone),
+                shown(work.received, self.zone),
+                work.before,
+                work.after,
+            )
+            for work in works
+        ]
+        show(self.console, sentences, HEADINGS, rows, self.dry_run)
