@@ -8,15 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring.exercise import Exercise
-
 Steps = Mapping[str, Callable[..., Any]]  # methods by name
-
-
-def add_causes(exercise: Exercise, right: type, causes: Mapping[str, Steps]) -> None:
-    """Add classes that are `right` except for some methods, by the clauses that say what is wrong."""
-    for clause, methods in causes.items():
-        exercise.cause(clause, type("Wrong", (right,), dict(methods)))
 
 
 def _masked(weights_of: Callable[..., Any], fill: float = -torch.inf) -> Callable[..., Any]:

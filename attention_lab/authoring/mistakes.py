@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attention_lab.authoring.exercise import Exercise
-from nbjudge.authoring import Mistake
+from nbjudge.authoring import Mistake, WrongStep, with_steps
 
 # Other attributes of a class or other keyword arguments of a function; or the whole answer, as a lambda.
 Change = Mapping[str, Any] | Callable[..., Any]
@@ -23,23 +23,13 @@ def add_mistakes(
     """
     module = sys._getframe(1).f_globals["__name__"]
     for name, (sentence, change) in mistakes.items():
-        answer = changed(right, name, change)
-        answer.__module__ = module
+        answer: Any = change
+        if isinstance(change, Mapping):
+            assert right is not None
+            answer = with_steps(right, change, name)
+        answer.__name__, answer.__module__ = name, module
         file = module.rpartition(".")[2]
-        exercise.mistakes.append(Mistake(name, sentence, exercise.as_called(answer), file))
-
-
-def changed(right: Callable[..., Any] | None, name: str, change: Change) -> Any:
-    """Return `right` with a change, under a name of its own."""
-    if not isinstance(change, Mapping):
-        change.__name__ = name
-        return change
-    assert right is not None
-    if isinstance(right, type):
-        return type(name, (right,), dict(change))
-
-    def answer(*args: Any, **kwargs: Any) -> Any:
-        return right(*args, **kwargs, **change)
-
-    answer.__name__ = name
-    return answer
+        mistake = Mistake(name, sentence, exercise.as_called(answer), file)
+        exercise.mistakes.append(mistake)
+        if right is not None and isinstance(change, Mapping):
+            exercise.steps.append(WrongStep(right, change, mistake=mistake))

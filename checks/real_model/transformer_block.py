@@ -8,7 +8,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 transformer_block = Exercise(
     "TransformerBlock",
@@ -451,6 +450,7 @@ HALVES = {
     "{} normalised twice, norm(x + part(norm(x)))": lambda x, part, norm: norm(x + part(norm(x))),
     "{} began and ended with its norm": lambda x, part, norm: _right(norm(x), part, norm),
     "{} had its norm twice in a row": lambda x, part, norm: norm(norm(x + part(x))),
+    "{} added x once more, behind its norm": lambda x, part, norm: x + norm(x + part(x)),
     "{} did not add x": lambda x, part, norm: norm(part(x)),
     "{} added norm(x) to part(norm(x)), with no norm behind it": lambda x, part, norm: (
         norm(x) + part(norm(x))
@@ -483,8 +483,7 @@ HALVES |= {
     clause: lambda x, part, norm, normed=normed: normed(x + part(x)) * norm.weight + norm.bias
     for clause, normed in NORMS.items()
 }
-add_causes(
-    transformer_block,
+transformer_block.causes_in_steps(
     Right,
     {
         clause.format(which): _halves(*pair)
@@ -538,6 +537,9 @@ add_causes(
         },
         "the queries alone were normalised before the attention": {
             "attend": lambda self, x, mask: self.attention(self.norm1(x), x, x, mask)[0]
+        },
+        "the values alone were normalised before the attention": {
+            "attend": lambda self, x, mask: self.attention(x, x, self.norm1(x), mask)[0]
         },
         "keys and values alone were normalised before the attention": {
             "attend": lambda self, x, mask: self.attention(x, self.norm1(x), None, mask)[0]

@@ -3,7 +3,7 @@
 import torch
 
 from attention_lab.authoring import add_mistakes
-from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
+from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
@@ -265,8 +265,7 @@ add_mistakes(
 )
 
 
-add_causes(
-    rotary_attention,
+rotary_attention.causes_in_steps(
     Right,
     {
         **{clause: {"attend": _output_only(attend)} for clause, attend in ATTENTION_CAUSES.items()},

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
 from nbjudge.authoring.exercise import (
     SUMS_OF_PRODUCTS,
+    DerivedArray,
     Exercise,
+    FittedCase,
     Group,
     Mistake,
     Step,
     Tolerance,
     Variable,
+    WrongStep,
     merge_watched_calls,
+    with_steps,
 )
 from nbjudge.parsing import parsed, parsed_expression
 from nbjudge.settings import Limits
@@ -44,8 +48,10 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Build",
     "Case",
+    "DerivedArray",
     "Draw",
     "Exercise",
+    "FittedCase",
     "Group",
     "Limits",
     "MadeInKernel",
@@ -54,6 +60,7 @@ __all__ = [
     "Step",
     "Tolerance",
     "Variable",
+    "WrongStep",
     "build",
     "case",
     "first_position",
@@ -65,4 +72,5 @@ __all__ = [
     "same_value",
     "size_behind",
     "told_apart",
+    "with_steps",
 ]
