@@ -54,6 +54,12 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
         lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
     ),
     "the scores were cosines": _similar(lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT),
+    "the keys had length 1 before the scores": _similar(
+        lambda q, k: q @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
+    ),
+    "the queries had length 1 before the scores": _similar(
+        lambda q, k: F.normalize(q, dim=-1) @ k.mT / q.shape[-1] ** 0.5
+    ),
     "the scores were multiplied by √D": _similar(lambda q, k: q @ k.mT * q.shape[-1] ** 0.5),
     "the scores were doubled": _similar(lambda q, k: 2 * q @ k.mT / q.shape[-1] ** 0.5),
     "the scores were divided by the root of the number of keys": _similar(

@@ -69,8 +69,8 @@ def _turns(keys, expected, case):
         for offset in sorted(range(-LONGEST, LONGEST), key=abs):
             if np.allclose(more, np.exp(1j * offset * speeds), atol=1e-2):
                 yield (
-                    f"The new keys in the cache are turned as if each were {abs(offset)} positions "
-                    f"{'further on' if offset > 0 else 'further back'}."
+                    "The first new key in the cache is turned as if it were at position "
+                    f"{past + offset}, and it is at {past}; the others follow it."
                 )
                 return
     elif np.allclose(factors, factors[0], rtol=1e-2):

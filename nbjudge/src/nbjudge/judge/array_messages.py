@@ -308,6 +308,11 @@ class _Pair:
         if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
             more = "more" if middle > 0 else "less"
             yield Cause.DIFFERENCE.found(name=self.name, amount=f"{abs(middle):.4g}", more=more)
+        for axis, size in enumerate(difference.shape):
+            off = difference.mean(axis, keepdims=True)
+            differs = min(np.ptp(self.expected, axis).max(initial=0.0), abs(off).max()) > ROUNDING
+            if size >= SHORTEST_AXIS and differs and self.close(self.expected + off, self.actual):
+                yield Cause.SAME_DIFFERENCE.found(name=self.name, axis=self.axis_name(axis))
 
     def wrong_positions(self) -> Iterator[Finding]:
         """If at most half of the rows (or columns) are wrong, say which."""

@@ -33,7 +33,7 @@ from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 MOST_SECONDS = 3  # of the processor, for pairs of steps
 MOST_CASES = 3  # that are compared once more
 FEWEST_NUMBERS, SHORTEST_AXIS = 20, 3  # of results that other steps give by no accident
-FIT_WIDTH, FIT_PLACES, FIT_STEPS = math.log(32), 24, 26  # of the logarithm of a number that is fitted
+FIT_WIDTH, FIT_PLACES, FIT_STEPS = math.log(32), 24, 38  # of the logarithm of a number that is fitted
 GOLDEN, FIT_LEAST = (5**0.5 - 1) / 2, 1e-3
 CLAIMS = (" right", " agree", " correct")  # of a mistake's sentence: they hold if it is the only one
 

@@ -84,7 +84,7 @@ TOLD_BY_NUMBERS = {
     cause.kind
     for cause in (
         Cause.OTHER_CASE, Cause.FACTOR, Cause.FACTOR_OF_ROWS, Cause.ARRANGEMENT, Cause.DIFFERENCE,
-        Cause.FUNCTION_APPLIED, Cause.FUNCTION_LEFT_OUT, Cause.SIGNS, Cause.SHIFTED_ROWS,
+        Cause.SAME_DIFFERENCE, Cause.FUNCTION_APPLIED, Cause.FUNCTION_LEFT_OUT, Cause.SIGNS, Cause.SHIFTED_ROWS,
     )
 }  # fmt: skip
 UNSPECIFIC = {*VAGUE} | {

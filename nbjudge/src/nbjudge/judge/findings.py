@@ -182,6 +182,10 @@ class Cause(Enum):
         "{name} is too little by the {argument} that went in: it was subtracted, or not added."
     )
     DIFFERENCE = "Every number in {name} is {amount} {more} than it should be."
+    SAME_DIFFERENCE = (
+        "{name} is off by the same numbers at each position of {axis}: something that does not depend on the "
+        "position was added, subtracted or left out."
+    )
     POSITIONS = "{name} agrees except at {where}: at {position} yours is {actual}, and {wanted} is right."
     FACTOR_OF_ROWS = (
         "{name} is right along {axis} up to a factor, which differs from row to row: one is {factor}. Look "
