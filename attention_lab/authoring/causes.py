@@ -38,6 +38,9 @@ def _causal(query: Any, key: Any) -> Any:
 RIGHT_WEIGHTS = _masked(lambda scores: scores.softmax(-1))
 # Weights that are made otherwise from query, key, value (B, H, T, D) and a mask that is None or broadcasts.
 WEIGHTS: dict[str, Callable[..., Any]] = {
+    "all visible keys had the same weight": _masked(
+        lambda scores: torch.where(scores.isfinite(), 0.0, scores).softmax(-1)
+    ),
     "the softmax were applied twice": _masked(lambda scores: scores.softmax(-1).softmax(-1)),
     "the softmax ran over the queries": _masked(lambda scores: scores.softmax(-2)),
     "scores divided by their sum were the weights": _masked(lambda scores: scores / scores.sum(-1, True)),

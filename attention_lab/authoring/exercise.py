@@ -51,12 +51,12 @@ class Exercise(nbjudge.authoring.Exercise):
 
     def other_cases(self, case: Case) -> Iterator[tuple[str, Case]]:
         """The causal mask where it is not asked for, and the heads of one projection in another order."""
-        queries, heads = _queries(case), _heads(case)
+        queries, heads, built = _queries(case), _heads(case), _module(case)
         if queries:
             yield "the scores were negated", _with_larger(case, queries, -1.0)
-        state: Any = getattr(case.build, "state", None) or {}
+        state = built.state if queries else {}
         for part in ("query", "key", "value") if heads > 1 else ():
-            if len(state.get(f"{part}.weight", ())) != case.build.args[0]:
+            if len(state.get(f"{part}.weight", ())) != built.args[0]:
                 continue  # heads of their own, or fewer of them
             for words, order in (
                 ("in reverse order", list(range(heads))[::-1]),
@@ -68,12 +68,12 @@ class Exercise(nbjudge.authoring.Exercise):
 
     def fitted_cases(self, case: Case) -> Iterator[FittedCase]:
         """Scores, or what another part of a module gives, times a number."""
-        queries = _queries(case)
-        state: Any = getattr(case.build, "state", None) or {}
+        queries, built = _queries(case), _module(case)
+        state = getattr(built, "state", None) or {}
         if queries:
             shapes = [value.shape for value in case.args if isinstance(value, torch.Tensor)]
             size = len(state[queries[0]]) // (_heads(case) if queries[0] == "query.weight" else 1)
-            sizes = {size for size in case.build.args if type(size) is int}.union(*shapes)
+            sizes = {size for size in built.args if type(size) is int}.union(*shapes)
             yield FittedCase(partial(_scale, size, sizes), partial(_with_larger, case, queries))
         parts = {name.rpartition(".")[0] for name in state if name.endswith(".weight")}
         for part in sorted(part for part in parts if not part.endswith(("query", "key")) and "0" not in part):
@@ -97,8 +97,39 @@ class Exercise(nbjudge.authoring.Exercise):
             )
             for each in (numbers, expected)
         )
-        axes = ("batch", "tokens", "heads", "head size")
-        yield DerivedArray("what reaches `output`", own, right, axes, max(rounding, ROUNDING))
+        axes, limit = ("batch", "tokens", "heads", "head size"), max(rounding, ROUNDING)
+        yield DerivedArray("what reaches `output`", own, right, axes, limit)
+        values = _values(case, heads)
+        if values is not None and 1 < values.shape[-2] < values.shape[-1]:
+            # Each row is a sum of values, from which the weights of the sum can be told.
+            back = np.linalg.pinv(values)
+            weights, expected_weights = (np.swapaxes(each, 1, 2) @ back for each in (own, right))
+            if np.allclose(weights @ values, np.swapaxes(own, 1, 2), rtol=limit, atol=10 * limit):
+                name = "the weights with which each head's values are multiplied"
+                axes = ("batch", "heads", "queries", "keys")
+                yield DerivedArray(name, weights, expected_weights, axes, 10 * limit)
+
+
+def _values(case: Case, heads: int) -> Any:
+    """The projected values (B, H, T, D) of a call without a cache whose module has one projection of them."""
+    state, given = (
+        _module(case).state,
+        dict(zip(("query", "key", "value"), case.args, strict=False)) | case.kwargs,
+    )
+    if "value.weight" not in state or "cache" in given:
+        return None
+    taken = [given.get(name) for name in ("value", "key", "query")]
+    x = next(
+        each for each in (*taken, *case.args) if isinstance(each, torch.Tensor) and each.is_floating_point()
+    )
+    projected = np.asarray(x, dtype=float) @ np.asarray(state["value.weight"], dtype=float).T
+    projected += np.asarray(state.get("value.bias", 0.0), dtype=float)
+    return np.swapaxes(projected.reshape(*projected.shape[:-1], heads, -1), 1, 2)
+
+
+def _module(case: Case) -> Any:
+    """What makes the module, of torch's kind if it has a state; None if the answer is a function."""
+    return case.build
 
 
 def _queries(case: Case) -> list[str]:

@@ -41,7 +41,8 @@ def _counts(tokens, vector):
     counts = torch.linalg.lstsq(tokens.T, vector).solution
     counts = counts / counts.abs().max()
     off = nn.functional.normalize(counts @ tokens, dim=0) - nn.functional.normalize(vector, dim=0)
-    return counts if off.abs().max() < MOST_ROUNDING else None
+    is_plain = bool((counts > -MOST_ROUNDING).all()) and float(torch.linalg.cond(tokens)) < 1 / MOST_ROUNDING
+    return counts if is_plain and off.abs().max() < MOST_ROUNDING else None
 
 
 embed = Embed(
@@ -381,7 +382,6 @@ CAUSES = {
         "pooling": lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask),
         "unit": lambda row: row,
     },
-    "a tanh came before the norm": {"unit": lambda row: nn.functional.normalize(row.tanh(), dim=-1)},
     "1e-5 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-5)},
     "[CLS] were added to the mean": {"pooling": lambda x, mask: x[:, 0] + pool(x, mask)},
     "1e-9 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-9)},
@@ -429,6 +429,28 @@ CAUSES = {
     },
 }
 embed.causes_in_steps(run, CAUSES)
+for _name, _function in {
+    "ReLU": torch.relu,
+    "GELU": nn.functional.gelu,
+    "tanh": torch.tanh,
+    "the absolute value": torch.abs,
+    "the square": torch.square,
+    "the root": lambda x: x.abs().sqrt(),
+    "the exponential": torch.exp,
+    "the logarithm": lambda x: x.abs().log(),
+    "a layer norm": lambda x: nn.functional.layer_norm(x, x.shape[-1:]),
+}.items():
+    embed.causes_in_steps(
+        run,
+        {
+            f"{_name} came between the tokens and their mean": {
+                "pooling": lambda x, mask, f=_function: pool(f(x), mask)
+            },
+            f"{_name} came between the mean and the norm": {
+                "unit": lambda row, f=_function: nn.functional.normalize(f(row), dim=-1)
+            },
+        },
+    )
 
 
 def _mean_of_layers(texts, tokenizer, embeddings, blocks, ends_only=False):
@@ -484,9 +506,15 @@ embed.causes_in_steps(
         "each block were applied twice": _with_blocks(
             lambda blocks: [block for block in blocks for _ in range(2)]
         ),
-        "a layer norm followed each block": _after_each(
-            lambda x, result: nn.functional.layer_norm(result, result.shape[-1:])
-        ),
+        **{
+            f"{name} followed each block": _after_each(lambda x, result, f=function: f(result))
+            for name, function in {
+                "ReLU": torch.relu,
+                "GELU": nn.functional.gelu,
+                "tanh": torch.tanh,
+                "a layer norm": lambda x: nn.functional.layer_norm(x, x.shape[-1:]),
+            }.items()
+        },
         "the embeddings were multiplied by √E": _embedded(lambda x, ids: x * x.shape[-1] ** 0.5),
         "the embeddings were multiplied by √T": _embedded(lambda x, ids: x * ids.shape[1] ** 0.5),
         "the embeddings had length 1": _embedded(lambda x, ids: nn.functional.normalize(x, dim=-1)),

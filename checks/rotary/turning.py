@@ -78,23 +78,29 @@ class Turning(Exercise):
         x, numbers = (each.reshape(-1, *each.shape[-2:])[:MOST_TEXTS] for each in (x, numbers.astype(float)))
         if numbers.size < FEWEST_NUMBERS or not np.isfinite(numbers).all():
             return
+        half = angles.shape[1]
         for layout in (self.layout, *(other for other in LAYOUTS if other != self.layout)):
-            terms = list(_terms(x, angles, list(dict.fromkeys((self.layout, layout, *LAYOUTS)))))
-            both = [_formula(wanted, terms) for wanted in LAYOUTS[layout](numbers)]
-            if all(both):
-                notes = list(dict.fromkeys(note for _, each in both for note in each))
-                where = f", laid down as {layout}" if layout != self.layout else ""
-                wrong = [
-                    f"the {word} number of a pair is {text}, and {right} is right"
-                    for word, (text, _), right in zip(("first", "second"), both, RIGHT, strict=True)
-                    if text != right or where
-                ]
-                if wrong:
-                    yield f"In {name}{where}, {'; '.join([*wrong, *notes])}."
-                return
+            cuts = list(dict.fromkeys((self.layout, layout, *LAYOUTS)))
+            for these, some in (("", slice(0, half)), (", but for the last pair", slice(0, half - 1))):
+                terms = list(_terms(x, angles, cuts, some))
+                both = [_formula(each[..., some].reshape(-1), terms) for each in LAYOUTS[layout](numbers)]
+                if all(both):
+                    yield from self._told(f"In {name}{these}", layout, both)
+                    return
+
+    def _told(self, start, layout, both):
+        notes = list(dict.fromkeys(note for _, each in both for note in each))
+        where = f", laid down as {layout}" if layout != self.layout else ""
+        wrong = [
+            f"the {word} number of a pair is {text}, and {right} is right"
+            for word, (text, _), right in zip(("first", "second"), both, RIGHT, strict=True)
+            if text != right or where
+        ]
+        if wrong:
+            yield f"{start}{where}, {'; '.join([*wrong, *notes])}."
 
 
-def _terms(x, angles, layouts):
+def _terms(x, angles, layouts, some):
     """What a number may be a sum of: as text, with what it means, and the numbers in one row."""
     for place, cut in enumerate(layouts):
         for letter, part in zip("ab", LAYOUTS[cut](x), strict=True):
@@ -105,7 +111,7 @@ def _terms(x, angles, layouts):
                     if abs(factor).max() < LARGEST:
                         angle = text.format("θ′" if words else "θ")
                         meant = (*notes, f"θ′ is {words}") if words else notes
-                        yield f"{letter} {angle}".strip(), meant, (part * factor).reshape(-1)
+                        yield f"{letter} {angle}".strip(), meant, (part * factor)[..., some].reshape(-1)
 
 
 def _formula(wanted, terms):
@@ -114,10 +120,14 @@ def _formula(wanted, terms):
     The term that is most like what is still missing is taken next (orthogonal matching pursuit), behind each
     of a few that may be first.
     """
-    wanted = wanted.reshape(-1)
     columns = np.stack([numbers / max(np.linalg.norm(numbers), 1e-9) for _, _, numbers in terms], 1)
-    for first in np.argsort(-abs(wanted @ columns).round(9), kind="stable")[:FIRST_TERMS]:
-        chosen = [first]
+    plain = [
+        place
+        for place, (text, _, _) in enumerate(terms)
+        if text in ("a cos θ", "a sin θ", "b cos θ", "b sin θ")
+    ]
+    likely = np.argsort(-abs(wanted @ columns).round(9), kind="stable")[:FIRST_TERMS]
+    for chosen in (plain, *([first] for first in likely)):
         while len(chosen) <= MOST_TERMS:
             some = np.stack([terms[place][2] for place in chosen], 1)
             factors = np.linalg.lstsq(some, wanted, rcond=None)[0]

@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "softplus": lambda x: np.logaddexp(x, 0),
     "the absolute value": np.abs,
     "the square": np.square,
+    "the cube": lambda x: x**3,
     "the root": np.sqrt,
     "the exponential": np.exp,
     "the logarithm": np.log,

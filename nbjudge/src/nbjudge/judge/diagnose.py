@@ -84,7 +84,8 @@ TOLD_BY_NUMBERS = {
     cause.kind
     for cause in (
         Cause.OTHER_CASE, Cause.FACTOR, Cause.FACTOR_OF_ROWS, Cause.ARRANGEMENT, Cause.DIFFERENCE,
-        Cause.SAME_DIFFERENCE, Cause.FUNCTION_APPLIED, Cause.FUNCTION_LEFT_OUT, Cause.SIGNS, Cause.SHIFTED_ROWS,
+        Cause.SAME_DIFFERENCE, Cause.AN_ARGUMENT, Cause.ARGUMENT_ADDED, Cause.ARGUMENT_SUBTRACTED,
+        Cause.FUNCTION_APPLIED, Cause.FUNCTION_LEFT_OUT, Cause.SIGNS, Cause.SHIFTED_ROWS, Cause.POSITIONS,
     )
 }  # fmt: skip
 UNSPECIFIC = {*VAGUE} | {
@@ -130,9 +131,10 @@ def _only_with(exercise: Exercise, results: Sequence[GroupResult], finding: Find
 def _rank_of_measured(result: GroupResult, finding: Finding) -> Rank:
     if finding.kind in VAGUE:
         return Rank.VAGUE
-    expected = result.drawn.expected[result.failed_cases[0]] if result.drawn.expected else None
-    is_compared = expected is not None and finding.kind in TOLD_BY_NUMBERS
-    return Rank.IN_SMALL_CASE if is_compared and is_small(expected.value) else Rank.MEASURED
+    is_told_by_numbers = bool(result.drawn.expected) and finding.kind in TOLD_BY_NUMBERS
+    if is_told_by_numbers and is_small(result.drawn.expected[result.failed_cases[0]].value):
+        return Rank.IN_SMALL_CASE
+    return Rank.MEASURED
 
 
 def _without_effect(exercise: Exercise, results: Sequence[GroupResult], finding: Finding) -> Finding:

@@ -306,8 +306,9 @@ def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -
         names = argument_names(receiver(drawn.reference, case))
         others = [*other_cases(case, names), *exercise.other_cases(case)]
         calls = calls_for([other for _, other in others], [None] * len(others))
-        pairs = [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
-        pairs += [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+        # A course's own causes come first: they say more than an argument that would have the same effect.
+        pairs = [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+        pairs += [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
         found, end = [], time.process_time() + MOST_SECONDS
         for clause, function, call in pairs:
             (answer,) = answers_of(function, [not_measured(call) | {"cotangents": None}])
