@@ -8,15 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring.exercise import Exercise
-
 Steps = Mapping[str, Callable[..., Any]]  # methods by name
-
-
-def add_causes(exercise: Exercise, right: type, causes: Mapping[str, Steps]) -> None:
-    """Add classes that are `right` except for some methods, by the clauses that say what is wrong."""
-    for clause, methods in causes.items():
-        exercise.cause(clause, type("Wrong", (right,), dict(methods)))
 
 
 def _masked(weights_of: Callable[..., Any], fill: float = -torch.inf) -> Callable[..., Any]:
@@ -46,6 +38,9 @@ def _causal(query: Any, key: Any) -> Any:
 RIGHT_WEIGHTS = _masked(lambda scores: scores.softmax(-1))
 # Weights that are made otherwise from query, key, value (B, H, T, D) and a mask that is None or broadcasts.
 WEIGHTS: dict[str, Callable[..., Any]] = {
+    "all visible keys had the same weight": _masked(
+        lambda scores: torch.where(scores.isfinite(), 0.0, scores).softmax(-1)
+    ),
     "the softmax were applied twice": _masked(lambda scores: scores.softmax(-1).softmax(-1)),
     "the softmax ran over the queries": _masked(lambda scores: scores.softmax(-2)),
     "scores divided by their sum were the weights": _masked(lambda scores: scores / scores.sum(-1, True)),
@@ -62,6 +57,12 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
         lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
     ),
     "the scores were cosines": _similar(lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT),
+    "the keys had length 1 before the scores": _similar(
+        lambda q, k: q @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
+    ),
+    "the queries had length 1 before the scores": _similar(
+        lambda q, k: F.normalize(q, dim=-1) @ k.mT / q.shape[-1] ** 0.5
+    ),
     "the scores were multiplied by √D": _similar(lambda q, k: q @ k.mT * q.shape[-1] ** 0.5),
     "the scores were doubled": _similar(lambda q, k: 2 * q @ k.mT / q.shape[-1] ** 0.5),
     "the scores were divided by the root of the number of keys": _similar(

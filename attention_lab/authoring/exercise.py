@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,21 @@ from scipy.special import softmax
 
 import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
-from nbjudge.authoring import Case, Mistake, first_position, size_behind, told_apart
+from nbjudge.authoring import (
+    Case,
+    DerivedArray,
+    FittedCase,
+    Mistake,
+    WrongStep,
+    first_position,
+    size_behind,
+    told_apart,
+    with_steps,
+)
 
 AS_GOOD_AS_ZERO = 1e-6
 ROUNDING = 1e-3  # of a sum of weights
+MOST_ROUNDING = 2e-2  # of what is computed back through a projection
 
 
 @dataclass(eq=False)
@@ -43,38 +55,137 @@ class Exercise(nbjudge.authoring.Exercise):
             yield from _not_a_number(name, numbers, expected)
             yield from _softmax_too_often_or_never(name, numbers, expected)
             yield from _other_scale(name, numbers, expected, case)
+            yield from _a_number_for_each_key(name, numbers, expected)
             yield from _wrong_sums(name, numbers, expected)
             if _has_mask(case):
                 yield from _weight_on_the_hidden(name, numbers, expected)
 
     def other_cases(self, case: Case) -> Iterator[tuple[str, Case]]:
-        """Scores times the sizes of what went in, and the causal mask where it is not asked for."""
-        built: Any = case.build  # of torch's kind, if it has a state
-        state = getattr(built, "state", None) or {}
-        queries = [name for name in state if re.search(r"(^|\.)query\.(weight|bias)$", name)]
+        """The causal mask where it is not asked for, and the heads of one projection in another order."""
+        queries, heads, built = _queries(case), _heads(case), _module(case)
         if queries:
-            size = len(state[queries[0]])
-            whole = [value for value in built.args if type(value) is int]
-            if len(whole) > 1 and size == whole[0]:  # one projection for all heads
-                size //= whole[1]
-            shapes = [value.shape for value in case.args if isinstance(value, torch.Tensor)]
-            for words, factor in _scales(size, {*whole, *(each for shape in shapes for each in shape)}):
-                larger = state | {name: factor * state[name] for name in queries}
-                yield words, replace(case, build=replace(built, state=larger))
+            yield "the scores were negated", _with_larger(case, queries, -1.0)
+        state = built.state if queries else {}
+        for part in ("query", "key", "value") if heads > 1 else ():
+            if len(state.get(f"{part}.weight", ())) != built.args[0]:
+                continue  # heads of their own, or fewer of them
+            for words, order in (
+                ("in reverse order", list(range(heads))[::-1]),
+                ("moved by one", [heads - 1, *range(heads - 1)]),
+            ):
+                yield f"the heads of `{part}` alone were {words}", _with_heads(case, part, order)
         if case.args and isinstance(case.args[0], torch.Tensor) and (queries or case.build is None):
             yield from _causal_as_well(case)
 
+    def fitted_cases(self, case: Case) -> Iterator[FittedCase]:
+        """Scores, or what another part of a module gives, times a number."""
+        queries, built = _queries(case), _module(case)
+        state = getattr(built, "state", None) or {}
+        if queries:
+            shapes = [value.shape for value in case.args if isinstance(value, torch.Tensor)]
+            size = len(state[queries[0]]) // (_heads(case) if queries[0] == "query.weight" else 1)
+            sizes = {size for size in built.args if type(size) is int}.union(*shapes)
+            yield FittedCase(partial(_scale, size, sizes), partial(_with_larger, case, queries))
+        parts = {name.rpartition(".")[0] for name in state if name.endswith(".weight")}
+        for part in sorted(part for part in parts if not part.endswith(("query", "key")) and "0" not in part):
+            names = [name for name in state if name.rpartition(".")[0] == part]
+            words = f"what `{part}` gives were multiplied by {{:.4g}}".format
+            yield FittedCase(words, partial(_with_larger, case, names))
 
-def _scales(size: int, others: set[int]) -> Iterator[tuple[str, float]]:
-    """Wrong scales of scores of vectors of `size` numbers, in words and as what they are multiplied by."""
-    root = size**0.5
-    yield "the scores were negated", -1.0
-    yield "the scores were not divided by √D", root
-    yield "the scores were divided by D, and not by √D", 1 / root
-    yield "the scores were multiplied by √D, and not divided", float(size)
+    def derived_arrays(self, index: int, numbers: Any, expected: Any, case: Case) -> Iterator[DerivedArray]:
+        """What reaches a layer's output projection, head by head."""
+        state: Any = getattr(case.build, "state", None) or {}
+        heads, weight, bias = _heads(case), state.get("output.weight"), state.get("output.bias", 0)
+        if index or not heads or weight is None or numbers.shape[-1] != len(weight):
+            return
+        matrix, bias = np.asarray(weight, dtype=float), np.asarray(bias, dtype=float)
+        rounding = float(np.finfo(numbers.dtype).eps * 8 * np.linalg.cond(matrix))
+        if not np.isfinite(numbers).all() or rounding > MOST_ROUNDING:
+            return
+        own, right = (
+            np.linalg.solve(matrix, (each - bias).reshape(-1, len(matrix)).T).T.reshape(
+                *each.shape[:-1], heads, -1
+            )
+            for each in (numbers, expected)
+        )
+        axes, limit = ("batch", "tokens", "heads", "head size"), max(rounding, ROUNDING)
+        yield DerivedArray("what reaches `output`", own, right, axes, limit)
+        values = _values(case, heads)
+        if values is not None and 1 < values.shape[-2] < values.shape[-1]:
+            # Each row is a sum of values, from which the weights of the sum can be told.
+            back = np.linalg.pinv(values)
+            weights, expected_weights = (np.swapaxes(each, 1, 2) @ back for each in (own, right))
+            if np.allclose(weights @ values, np.swapaxes(own, 1, 2), rtol=limit, atol=10 * limit):
+                name = "the weights with which each head's values are multiplied"
+                axes = ("batch", "heads", "queries", "keys")
+                yield DerivedArray(name, weights, expected_weights, axes, 10 * limit)
+
+
+def _values(case: Case, heads: int) -> Any:
+    """The projected values (B, H, T, D) of a call without a cache whose module has one projection of them."""
+    state, given = (
+        _module(case).state,
+        dict(zip(("query", "key", "value"), case.args, strict=False)) | case.kwargs,
+    )
+    if "value.weight" not in state or "cache" in given:
+        return None
+    taken = [given.get(name) for name in ("value", "key", "query")]
+    x = next(
+        each for each in (*taken, *case.args) if isinstance(each, torch.Tensor) and each.is_floating_point()
+    )
+    projected = np.asarray(x, dtype=float) @ np.asarray(state["value.weight"], dtype=float).T
+    projected += np.asarray(state.get("value.bias", 0.0), dtype=float)
+    return np.swapaxes(projected.reshape(*projected.shape[:-1], heads, -1), 1, 2)
+
+
+def _module(case: Case) -> Any:
+    """What makes the module, of torch's kind if it has a state; None if the answer is a function."""
+    return case.build
+
+
+def _queries(case: Case) -> list[str]:
+    """The names of the weights that make queries."""
+    state = getattr(case.build, "state", None) or {}
+    return [name for name in state if re.search(r"(^|\.)query\.(weight|bias)$", name)]
+
+
+def _heads(case: Case) -> int:
+    """The number of heads of a module that is made with (embed_dim, num_heads, …); else 0."""
+    whole = [value for value in case.build.args if type(value) is int] if case.build else []
+    return whole[1] if len(whole) > 1 and not whole[0] % whole[1] else 0
+
+
+def _with_larger(case: Case, names: list[str], factor: float) -> Case:
+    built: Any = case.build
+    larger = {name: factor * built.state[name] for name in names}
+    return replace(case, build=replace(built, state=built.state | larger))
+
+
+def _with_heads(case: Case, part: str, order: list[int]) -> Case:
+    built: Any = case.build
+    names = [name for name in built.state if name.startswith(f"{part}.")]
+    rows = {name: built.state[name].unflatten(0, (len(order), -1))[order].flatten(0, 1) for name in names}
+    return replace(case, build=replace(built, state=built.state | rows))
+
+
+def _scale(size: int, others: set[int], factor: float) -> str:
+    """Say in words by what the scores of vectors of `size` numbers were divided, and not by their root."""
+    divisor = size**0.5 / factor
+    known = {"not divided by √D": 1.0, "divided by D, and not by √D": float(size)}
+    known |= {
+        "multiplied by √D, and not divided": size**-0.5,
+        "divided by √(D / 2), and not by √D": (size / 2) ** 0.5,
+    }
+    known |= {
+        "divided by √(2 D), and not by √D": (2 * size) ** 0.5,
+        "divided by 2 √D, and not by √D": 2 * size**0.5,
+    }
+    known |= {"divided by the fourth root of D, and not by √D": size**0.25}
     for other in sorted(others - {1, size}):
-        yield f"the scores were divided by √{other}, and not by √{size}", root / other**0.5
-        yield f"the scores were divided by {other}, and not by √{size}", root / other
+        known[f"divided by √{other}, and not by √{size}"] = other**0.5
+        known[f"divided by {other}, and not by √{size}"] = float(other)
+    words = (words for words, value in known.items() if abs(divisor / value - 1) < ROUNDING)
+    return f"the scores were {next(words, f'{factor:.4g} times what they should be')}"
 
 
 def _causal_as_well(case: Case) -> Iterator[tuple[str, Case]]:
@@ -130,6 +241,26 @@ def _other_scale(name: str, weights: Any, expected: Any, case: Case) -> Iterator
         yield f"{name} come from scores that are {factor:.4g} times what they should be{behind}."
 
 
+def _a_number_for_each_key(name: str, weights: Any, expected: Any) -> Iterator[str]:
+    """Say that something that depends on the key alone was added to the scores."""
+    if min(weights.shape[-2:], default=0) < 3 or (expected <= 0).any() or (weights <= 0).any():
+        return
+    own, right = (
+        each
+        - each.mean(-1, keepdims=True)
+        - each.mean(-2, keepdims=True)
+        + each.mean((-1, -2), keepdims=True)
+        for each in (np.log(weights), np.log(expected))
+    )
+    factor = float((own * right).sum() / max((right * right).sum(), AS_GOOD_AS_ZERO))
+    if np.allclose(own, factor * right, rtol=ROUNDING, atol=ROUNDING):
+        times = f" {factor:.4g} times as large as they should be, and" if abs(factor - 1) > ROUNDING else ""
+        yield (
+            f"{name} come from scores that are{times} off by a number of its own for each key: look at what "
+            "depends on the key alone, such as its length."
+        )
+
+
 def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:
     sums, target = weights.sum(axis=-1), expected.sum(axis=-1)
     off = abs(sums - target) > ROUNDING
@@ -181,23 +312,13 @@ def add_mistakes(
     """
     module = sys._getframe(1).f_globals["__name__"]
     for name, (sentence, change) in mistakes.items():
-        answer = changed(right, name, change)
-        answer.__module__ = module
+        answer: Any = change
+        if isinstance(change, Mapping):
+            assert right is not None
+            answer = with_steps(right, change, name)
+        answer.__name__, answer.__module__ = name, module
         file = module.rpartition(".")[2]
-        exercise.mistakes.append(Mistake(name, sentence, exercise.as_called(answer), file))
-
-
-def changed(right: Callable[..., Any] | None, name: str, change: Change) -> Any:
-    """Return `right` with a change, under a name of its own."""
-    if not isinstance(change, Mapping):
-        change.__name__ = name
-        return change
-    assert right is not None
-    if isinstance(right, type):
-        return type(name, (right,), dict(change))
-
-    def answer(*args: Any, **kwargs: Any) -> Any:
-        return right(*args, **kwargs, **change)
-
-    answer.__name__ = name
-    return answer
+        mistake = Mistake(name, sentence, exercise.as_called(answer), file)
+        exercise.mistakes.append(mistake)
+        if right is not None and isinstance(change, Mapping):
+            exercise.steps.append(WrongStep(right, change, mistake=mistake))

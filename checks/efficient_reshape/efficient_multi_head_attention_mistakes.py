@@ -5,7 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import add_mistakes, defaults
-from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
+from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
@@ -219,8 +219,7 @@ def _one_viewed(place):
     return project
 
 
-add_causes(
-    efficient_multi_head_attention,
+efficient_multi_head_attention.causes_in_steps(
     Right,
     {
         **{clause: {"attend": _lifted(attend)} for clause, attend in ATTENTION_CAUSES.items()},

@@ -13,12 +13,41 @@ from attention_lab.authoring import (
     Exercise,
     case,
 )
+from nbjudge.authoring import DerivedArray
 
 from . import memory
 from .blocks import ahead, hidden, plainly, scores_of
 
 AXES = (("queries", "numbers of a query"), ("keys", "numbers of a key"), ("keys", "numbers of a value"))
-flash_backward = Exercise(
+
+
+class FlashBackward(Exercise):
+    def derived_arrays(self, index, numbers, expected, case):
+        """What is subtracted in the rows, if the gradient of query is right but for that."""
+        if index or case.measure is not None:
+            return
+        query, key, value, grad_output = (each.double() for each in case.args[:4])
+        causal = case.args[5:] == (True,)
+        output, logsumexp = plainly(query, key, value, causal)
+        scores = scores_of(query, key)
+        if causal:
+            scores = scores.masked_fill(hidden(0, *scores.shape[-2:-1], 0, scores.shape[-1]), -math.inf)
+        weights, scale = (scores - logsumexp[..., None]).exp(), query.shape[-1] ** -0.5
+        whole = (weights * (grad_output @ value.mT)) @ key * scale
+        of_rows = weights @ key * scale
+        own = ((whole - numbers) * of_rows).sum(-1, keepdim=True) / of_rows.square().sum(-1, keepdim=True)
+        if torch.allclose(whole - own * of_rows, torch.from_numpy(numbers).double(), rtol=1e-3, atol=1e-4):
+            right = (output * grad_output).sum(-1)
+            yield DerivedArray(
+                "what is subtracted in each row of the weights' gradient",
+                own[..., 0].numpy(),
+                right.numpy(),
+                ("queries",),
+                is_telling=True,
+            )
+
+
+flash_backward = FlashBackward(
     "flash_backward",
     results=("gradient of query", "gradient of key", "gradient of value"),
     axes=AXES,
@@ -318,103 +347,122 @@ def softmax_left_out(query, key, value, output, logsumexp, grad_output, block_si
     return of_weights @ key, of_weights.mT @ query, backward(*told)[2]
 
 
-def _formula(
-    clause,
-    of_scores=None,
-    of_value=None,
-    scale=None,
-    of_weights=None,
+def formula(
+    query,
+    key,
+    value,
+    output,
+    logsumexp,
+    grad_output,
+    block_size,
+    causal=False,
+    *,
+    of_scores=lambda p, g, o, go: p * (g - (o * go).sum(-1, True)),
+    of_value=lambda p, s, g, o, go, scale: p.mT @ go,
+    scale=lambda query, value: query.shape[-1] ** -0.5,
+    of_weights=lambda output, grad_output, value: grad_output @ value.mT,
     in_rows=None,
-    ends=None,
+    ends=lambda s, p, g: (s, s),
     fill=-math.inf,
 ):
-    """Add a cause: other formulas for the gradient of scores, of value, or of weights, or another scale."""
+    """The three gradients by the whole matrix: a cause has another formula or scale in one step.
 
-    def answer(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-        factor = query.shape[-1] ** -0.5 if scale is None else scale(query, value)
-        scores = query @ key.mT * factor
-        if causal:
-            scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), fill)
-        weights = (scores - logsumexp[..., None]).exp()
-        back = grad_output @ value.mT if of_weights is None else of_weights(output, value)
-        rows = (output * grad_output).sum(-1, True)
-        grad_scores = (
-            weights * (back - rows) if of_scores is None else of_scores(weights, back, output, grad_output)
-        )
-        if in_rows is not None:
-            grad_scores = in_rows(weights, back, rows, factor, logsumexp[..., None])
-        of_query, of_key = (
-            (grad_scores, grad_scores) if ends is None else ends(grad_scores, weights / factor, back / factor)
-        )
-        of_values = (
-            weights.mT @ grad_output
-            if of_value is None
-            else of_value(weights, grad_scores, back, output, grad_output, factor)
-        )
-        return of_query @ key * factor, of_key.mT @ query * factor, of_values
-
-    flash_backward.cause(clause, answer)
+    p: the weights, g: their gradient, s: that of the scores, o: output, go: grad_output.
+    """
+    factor = scale(query, value)
+    scores = query @ key.mT * factor
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), fill)
+    p = (scores - logsumexp[..., None]).exp()
+    g = of_weights(output, grad_output, value)
+    if in_rows is None:
+        s = of_scores(p, g, output, grad_output)
+    else:
+        s = in_rows(p, g, (output * grad_output).sum(-1, True), factor, logsumexp[..., None])
+    of_query, of_key = ends(s, p / factor, g / factor)
+    of_values = of_value(p, s, g, output, grad_output, factor)
+    return of_query @ key * factor, of_key.mT @ query * factor, of_values
 
 
-for _clause, _of_scores in {
-    "the row sums were those of output alone": lambda p, g, o, go: p * (g - o.sum(-1, True)),
-    "the row sums were those of output · output": lambda p, g, o, go: p * (g - (o * o).sum(-1, True)),
-    "the row sums were those of grad_output · grad_output": lambda p, g, o, go: (
-        p * (g - (go * go).sum(-1, True))
-    ),
-    "the row sums were one number for all rows": lambda p, g, o, go: (
-        p * (g - (o * go).sum(-1, True).mean(-2, True))
-    ),
-    "the row sums were subtracted outside the product with the weights": lambda p, g, o, go: (
-        p * g - (o * go).sum(-1, True)
-    ),
-    "the weights were left out in front of (g - row sum)": lambda p, g, o, go: g - (o * go).sum(-1, True),
-    "the softmax's gradient were that of a sigmoid, weights · (1 - weights)": lambda p, g, o, go: (
-        p * (1 - p) * g
-    ),
-    "the row sums were multiplied by the weights once more": lambda p, g, o, go: (
-        p * (g - p * (o * go).sum(-1, True))
-    ),
-    "the weights were squared": lambda p, g, o, go: p * p * (g - (o * go).sum(-1, True)),
-    "the weights had been sent on, and not their gradient": lambda p, g, o, go: p,
-}.items():
-    _formula(_clause, _of_scores)
-for _clause, _of_value in {
-    "the gradient of value were made of output": lambda p, s, g, o, go, scale: p.mT @ o,
-    "the gradient of value were made of the weights' gradient": lambda p, s, g, o, go, scale: g.mT @ go,
-    "the gradient of value were made of the scores' gradient": lambda p, s, g, o, go, scale: s.mT @ go,
-    "the gradient of value were made of the scaled scores' gradient": lambda p, s, g, o, go, scale: (
-        s.mT @ go * scale
-    ),
-}.items():
-    _formula(_clause, of_value=_of_value)
-_formula("the weights' gradient were made of output", of_weights=lambda output, value: output @ value.mT)
-for _clause, _in_rows in {
-    "the row sums were divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows * scale),
-    "the weights' gradient were divided by √d_k": lambda p, g, rows, scale, lse: p * (g * scale - rows),
-    "the row sums alone were not divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows / scale),
-    "the weights' gradient alone were not divided by √d_k": lambda p, g, rows, scale, lse: (
-        p * (g / scale - rows)
-    ),
-    "the logsumexp were in the place of the row sums": lambda p, g, rows, scale, lse: p * (g - lse),
-    "the row sums of all queries were added": lambda p, g, rows, scale, lse: p * (g - rows.sum(-2, True)),
-    "1 were subtracted with the row sums": lambda p, g, rows, scale, lse: p * (g - rows - 1),
-}.items():
-    _formula(_clause, in_rows=_in_rows)
-for _clause, _ends in {
-    "the gradient of query were made of the weights": lambda s, p, g: (p, s),
-    "the gradient of key were made of the weights": lambda s, p, g: (s, p),
-    "the gradient of query were made of the weights' gradient": lambda s, p, g: (g, s),
-    "the gradient of key were made of the weights' gradient": lambda s, p, g: (s, g),
-}.items():
-    _formula(_clause, ends=_ends)
-_formula("hidden scores were 0, and not minus infinity", fill=0.0)
-_formula("the scale were made of the number of keys", scale=lambda query, value: value.shape[-2] ** -0.5)
-_formula("the scale were 1 everywhere", scale=lambda query, value: 1.0)
-_formula("the scale were 1/d_k everywhere", scale=lambda query, value: 1 / query.shape[-1])
-_formula("the scale were √d_k everywhere", scale=lambda query, value: query.shape[-1] ** 0.5)
-_formula("the scale were made of the value's width", scale=lambda query, value: value.shape[-1] ** -0.5)
-_formula("the scale were made of the number of queries", scale=lambda query, value: query.shape[-2] ** -0.5)
+def _formulas(step, changes):
+    flash_backward.causes_in_steps(formula, {clause: {step: change} for clause, change in changes.items()})
+
+
+_formulas(
+    "of_scores",
+    {
+        "the row sums were those of output alone": lambda p, g, o, go: p * (g - o.sum(-1, True)),
+        "the row sums were those of output · output": lambda p, g, o, go: p * (g - (o * o).sum(-1, True)),
+        "the row sums were those of grad_output · grad_output": lambda p, g, o, go: (
+            p * (g - (go * go).sum(-1, True))
+        ),
+        "the row sums were one number for all rows": lambda p, g, o, go: (
+            p * (g - (o * go).sum(-1, True).mean(-2, True))
+        ),
+        "the row sums were subtracted outside the product with the weights": lambda p, g, o, go: (
+            p * g - (o * go).sum(-1, True)
+        ),
+        "the weights were left out in front of (g - row sum)": lambda p, g, o, go: g - (o * go).sum(-1, True),
+        "the softmax's gradient were that of a sigmoid, weights · (1 - weights)": lambda p, g, o, go: (
+            p * (1 - p) * g
+        ),
+        "the row sums were multiplied by the weights once more": lambda p, g, o, go: (
+            p * (g - p * (o * go).sum(-1, True))
+        ),
+        "the weights were squared": lambda p, g, o, go: p * p * (g - (o * go).sum(-1, True)),
+        "the weights had been sent on, and not their gradient": lambda p, g, o, go: p,
+    },
+)
+_formulas(
+    "of_value",
+    {
+        "the gradient of value were made of output": lambda p, s, g, o, go, scale: p.mT @ o,
+        "the gradient of value were made of the weights' gradient": lambda p, s, g, o, go, scale: g.mT @ go,
+        "the gradient of value were made of the scores' gradient": lambda p, s, g, o, go, scale: s.mT @ go,
+        "the gradient of value were made of the scaled scores' gradient": lambda p, s, g, o, go, scale: (
+            s.mT @ go * scale
+        ),
+    },
+)
+_formulas(
+    "of_weights",
+    {"the weights' gradient were made of output": lambda output, grad_output, value: output @ value.mT},
+)
+_formulas(
+    "in_rows",
+    {
+        "the row sums were divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows * scale),
+        "the weights' gradient were divided by √d_k": lambda p, g, rows, scale, lse: p * (g * scale - rows),
+        "the row sums alone were not divided by √d_k": lambda p, g, rows, scale, lse: p * (g - rows / scale),
+        "the weights' gradient alone were not divided by √d_k": lambda p, g, rows, scale, lse: (
+            p * (g / scale - rows)
+        ),
+        "the logsumexp were in the place of the row sums": lambda p, g, rows, scale, lse: p * (g - lse),
+        "the row sums of all queries were added": lambda p, g, rows, scale, lse: p * (g - rows.sum(-2, True)),
+        "1 were subtracted with the row sums": lambda p, g, rows, scale, lse: p * (g - rows - 1),
+    },
+)
+_formulas(
+    "ends",
+    {
+        "the gradient of query were made of the weights": lambda s, p, g: (p, s),
+        "the gradient of key were made of the weights": lambda s, p, g: (s, p),
+        "the gradient of query were made of the weights' gradient": lambda s, p, g: (g, s),
+        "the gradient of key were made of the weights' gradient": lambda s, p, g: (s, g),
+    },
+)
+_formulas("fill", {"hidden scores were 0, and not minus infinity": 0.0})
+_formulas(
+    "scale",
+    {
+        "the scale were made of the number of keys": lambda query, value: value.shape[-2] ** -0.5,
+        "the scale were 1 everywhere": lambda query, value: 1.0,
+        "the scale were 1/d_k everywhere": lambda query, value: 1 / query.shape[-1],
+        "the scale were √d_k everywhere": lambda query, value: query.shape[-1] ** 0.5,
+        "the scale were made of the value's width": lambda query, value: value.shape[-1] ** -0.5,
+        "the scale were made of the number of queries": lambda query, value: query.shape[-2] ** -0.5,
+    },
+)
 
 
 @flash_backward.mistake(
@@ -635,44 +683,48 @@ for _clause, _answer in {
     "the first block of keys were left out": _first_keys_left_out,
 }.items():
     flash_backward.cause(_clause, _answer)
-for _clause, _steps in {
-    "hidden scores were 0 in the blocks on the diagonal": {"fill": 0.0},
-    "earlier keys were hidden, and not later ones": {"hides": lambda *block: ahead(*block) < 0},
-    "the visible keys were hidden, and the hidden ones seen": {"hides": lambda *block: ahead(*block) <= 0},
-    "the row sums were those of |output · grad_output|": {
-        "rows_of": lambda output, grad_output: (output * grad_output).abs().sum(dim=-1, keepdim=True)
+flash_backward.causes_in_steps(
+    backward,
+    {
+        "hidden scores were 0 in the blocks on the diagonal": {"fill": 0.0},
+        "earlier keys were hidden, and not later ones": {"hides": lambda *block: ahead(*block) < 0},
+        "the visible keys were hidden, and the hidden ones seen": {
+            "hides": lambda *block: ahead(*block) <= 0
+        },
+        "the row sums were those of |output · grad_output|": {
+            "rows_of": lambda output, grad_output: (output * grad_output).abs().sum(dim=-1, keepdim=True)
+        },
+        "nothing were subtracted from the scores": {"weights_of": lambda scores, logsumexp: scores.exp()},
+        "the logsumexp were added to the scores": {
+            "weights_of": lambda scores, logsumexp: (scores + logsumexp[..., None]).exp()
+        },
+        "the exponentials were divided by the logsumexp": {
+            "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp[..., None]
+        },
+        "positions were compared within each block, and no block were hidden whole": {
+            "hides": lambda *block: hidden(0, block[1], 0, block[3])
+        },
+        "the block on the diagonal were left out": {
+            "hides": lambda *block: hidden(*block) | (block[2] >= block[0])
+        },
+        "only the block on the diagonal hid later keys": {
+            "hides": lambda *block: hidden(*block) & (block[2] == block[0])
+        },
+        "a query saw one later key": {"hides": lambda *block: ahead(*block) > 1},
+        "the row sums were means": {
+            "rows_of": lambda output, grad_output: (output * grad_output).mean(dim=-1, keepdim=True)
+        },
+        "the row sums were added, and not subtracted": {
+            "rows_of": lambda output, grad_output: -(output * grad_output).sum(dim=-1, keepdim=True)
+        },
+        "the row sums were those of grad_output alone": {
+            "rows_of": lambda output, grad_output: grad_output.sum(dim=-1, keepdim=True)
+        },
+        "the exponentials were of base 2": {
+            "weights_of": lambda scores, logsumexp: (scores - logsumexp[..., None]).exp2()
+        },
     },
-    "nothing were subtracted from the scores": {"weights_of": lambda scores, logsumexp: scores.exp()},
-    "the logsumexp were added to the scores": {
-        "weights_of": lambda scores, logsumexp: (scores + logsumexp[..., None]).exp()
-    },
-    "the exponentials were divided by the logsumexp": {
-        "weights_of": lambda scores, logsumexp: scores.exp() / logsumexp[..., None]
-    },
-    "positions were compared within each block, and no block were hidden whole": {
-        "hides": lambda *block: hidden(0, block[1], 0, block[3])
-    },
-    "the block on the diagonal were left out": {
-        "hides": lambda *block: hidden(*block) | (block[2] >= block[0])
-    },
-    "only the block on the diagonal hid later keys": {
-        "hides": lambda *block: hidden(*block) & (block[2] == block[0])
-    },
-    "a query saw one later key": {"hides": lambda *block: ahead(*block) > 1},
-    "the row sums were means": {
-        "rows_of": lambda output, grad_output: (output * grad_output).mean(dim=-1, keepdim=True)
-    },
-    "the row sums were added, and not subtracted": {
-        "rows_of": lambda output, grad_output: -(output * grad_output).sum(dim=-1, keepdim=True)
-    },
-    "the row sums were those of grad_output alone": {
-        "rows_of": lambda output, grad_output: grad_output.sum(dim=-1, keepdim=True)
-    },
-    "the exponentials were of base 2": {
-        "weights_of": lambda scores, logsumexp: (scores - logsumexp[..., None]).exp2()
-    },
-}.items():
-    flash_backward.cause(_clause, partial(backward, **_steps))
+)
 for _words, _change in {
     "began one place late": {"late": 1},
     "ended one place early": {"early": 1},
@@ -686,4 +738,4 @@ for _words, _change in {
         ("keys", (in_slices, _cut)),
         ("both", (_cut, _cut)),
     ):
-        flash_backward.cause(f"the blocks of {_whose} {_words}", partial(backward, cuts=_cuts))
+        flash_backward.causes_in_steps(backward, {f"the blocks of {_whose} {_words}": {"cuts": _cuts}})

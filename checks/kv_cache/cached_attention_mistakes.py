@@ -5,7 +5,6 @@ import math
 import torch
 
 from attention_lab.authoring import add_mistakes
-from attention_lab.authoring.causes import add_causes
 
 from .cached_attention import Right, cached_attention
 
@@ -297,8 +296,7 @@ def _weighed(fill, dim=-1):
     }
 
 
-add_causes(
-    cached_attention,
+cached_attention.causes_in_steps(
     Right,
     {
         "the mask were shifted by the number of heads": _past_as(lambda shape: shape[1]),

@@ -15,7 +15,6 @@ from attention_lab.authoring import (
     case,
     hidden_above,
 )
-from attention_lab.authoring.causes import add_causes
 from attention_lab.authoring.layers import MultiHeadLayer
 from attention_lab.authoring.mask_sentences import (
     EMPTY_ROW_IS_UNIFORM,
@@ -396,8 +395,7 @@ add_mistakes(
 )
 
 
-add_causes(
-    grouped_query_attention,
+grouped_query_attention.causes_in_steps(
     Right,
     {
         "the scores were divided by √E": {

@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring import add_mistakes, defaults
-from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
+from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.lesson_05.attention_head import AttentionHead
 
 from .multi_head_attention import _Layer, multi_head_attention
@@ -207,8 +207,7 @@ def _own_head(attend):
     return attended
 
 
-add_causes(
-    multi_head_attention,
+multi_head_attention.causes_in_steps(
     _Layer,
     {
         **{clause: {"attend": _own_head(attend)} for clause, attend in ATTENTION_CAUSES.items()},

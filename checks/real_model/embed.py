@@ -11,7 +11,41 @@ from tokenizers.processors import TemplateProcessing
 
 from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case
 
-embed = Exercise(
+MOST_ROUNDING = 1e-3  # of the largest number
+
+
+class Embed(Exercise):
+    def describe_array(self, index, name, numbers, expected, case):
+        """How much each token of a text counts, if its vector is a weighted sum of them."""
+        yield from super().describe_array(index, name, numbers, expected, case)
+        tokens = []
+        watching(partial(run, pooling=lambda x, mask: tokens.extend([x, mask]) or pool(x, mask)))(*case.args)
+        for row, (x, mask) in enumerate(zip(*tokens, strict=True)):
+            shown = x[mask].double()
+            if 1 < len(shown) < x.shape[-1] - 1 and abs(numbers[row]).max() > 0:
+                counts, right = (_counts(shown, each[row]) for each in (numbers, expected))
+                if counts is None or right is None or counts.max() - counts.min() < 10 * MOST_ROUNDING:
+                    continue
+                if right.max() - right.min() < MOST_ROUNDING:
+                    shares = ", ".join(f"{count:.2g}" for count in counts.tolist()[:5])
+                    yield (
+                        f"{name} is a weighted sum of the tokens' vectors, and not their mean: in text {row} "
+                        f"the first tokens count {shares}, and all should count the same."
+                    )
+                    return
+
+
+def _counts(tokens, vector):
+    """How often tokens (T, E) count in a sum with the direction of a vector (E,); None if it is no sum."""
+    vector = torch.from_numpy(vector).double()
+    counts = torch.linalg.lstsq(tokens.T, vector).solution
+    counts = counts / counts.abs().max()
+    off = nn.functional.normalize(counts @ tokens, dim=0) - nn.functional.normalize(vector, dim=0)
+    is_plain = bool((counts > -MOST_ROUNDING).all()) and float(torch.linalg.cond(tokens)) < 1 / MOST_ROUNDING
+    return counts if is_plain and off.abs().max() < MOST_ROUNDING else None
+
+
+embed = Embed(
     "embed",
     results=("vectors",),
     axes=(("texts", "embedding"),),
@@ -180,13 +214,26 @@ def pool(x, mask):
     return (x * shown).sum(dim=1) / shown.sum(dim=1).clamp(min=1)
 
 
-def run(texts, tokenizer, embeddings, blocks, *, special=True, hide=True, pooling=pool, unit=None, lift=None):
+def run(
+    texts,
+    tokenizer,
+    embeddings,
+    blocks,
+    *,
+    special=True,
+    hide=True,
+    pooling=pool,
+    unit=None,
+    lift=None,
+    embedded=lambda embeddings, ids: embeddings(ids),
+    through=lambda blocks: blocks,
+):
     """A correct answer; a mistake changes one part."""
     with torch.no_grad():
         ids, mask = encode(texts, tokenizer, special)
-        x = embeddings(ids)
+        x = embedded(embeddings, ids)
         lifted = mask.unsqueeze(1) if lift is None else lift(mask)
-        for block in blocks:
+        for block in through(blocks):
             x = block(x, mask=lifted) if hide else block(x)
         row = pooling(x, mask)
         return nn.functional.normalize(row, dim=-1) if unit is None else unit(row)
@@ -335,10 +382,12 @@ CAUSES = {
         "pooling": lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask),
         "unit": lambda row: row,
     },
-    "a tanh came before the norm": {"unit": lambda row: nn.functional.normalize(row.tanh(), dim=-1)},
     "1e-5 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-5)},
     "[CLS] were added to the mean": {"pooling": lambda x, mask: x[:, 0] + pool(x, mask)},
     "1e-9 were added to each norm": {"unit": lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-9)},
+    "the mean over the texts were subtracted before the norm": {
+        "unit": lambda row: nn.functional.normalize(row - row.mean(0), dim=-1)
+    },
     "[CLS] were hidden from the blocks": {
         "lift": lambda mask: (mask & (torch.arange(mask.shape[1]) > 0)).unsqueeze(1)
     },
@@ -379,14 +428,28 @@ CAUSES = {
         "unit": lambda row: row / row.std(-1, keepdim=True).clamp(min=1e-12)
     },
 }
-for _clause, _step in CAUSES.items():
-    embed.cause(_clause, partial(run, **_step))
-
-
-def _embedded(change):
-    """An answer whose embeddings are changed: `change(embeddings, ids)`."""
-    return lambda texts, tokenizer, embeddings, blocks: run(
-        texts, tokenizer, lambda ids: change(embeddings, ids), blocks
+embed.causes_in_steps(run, CAUSES)
+for _name, _function in {
+    "ReLU": torch.relu,
+    "GELU": nn.functional.gelu,
+    "tanh": torch.tanh,
+    "the absolute value": torch.abs,
+    "the square": torch.square,
+    "the root": lambda x: x.abs().sqrt(),
+    "the exponential": torch.exp,
+    "the logarithm": lambda x: x.abs().log(),
+    "a layer norm": lambda x: nn.functional.layer_norm(x, x.shape[-1:]),
+}.items():
+    embed.causes_in_steps(
+        run,
+        {
+            f"{_name} came between the tokens and their mean": {
+                "pooling": lambda x, mask, f=_function: pool(f(x), mask)
+            },
+            f"{_name} came between the mean and the norm": {
+                "unit": lambda row, f=_function: nn.functional.normalize(f(row), dim=-1)
+            },
+        },
     )
 
 
@@ -410,7 +473,7 @@ def _without_special_tokens(texts, tokenizer, embeddings, blocks):
 
 
 def _with_blocks(wrap):
-    return lambda texts, tokenizer, embeddings, blocks: run(texts, tokenizer, embeddings, wrap(list(blocks)))
+    return {"through": lambda blocks: wrap(list(blocks))}
 
 
 def _only_some_see_the_mask(some):
@@ -430,37 +493,57 @@ def _after_each(function):
     )
 
 
+def _embedded(change):
+    """The step that changes the embeddings: `change(vectors, ids)`."""
+    return {"embedded": lambda embeddings, ids: change(embeddings(ids), ids)}
+
+
+embed.causes_in_steps(
+    run,
+    {
+        "only the last block were used": _with_blocks(lambda blocks: blocks[-1:]),
+        "only the first block were used": _with_blocks(lambda blocks: blocks[:1]),
+        "each block were applied twice": _with_blocks(
+            lambda blocks: [block for block in blocks for _ in range(2)]
+        ),
+        **{
+            f"{name} followed each block": _after_each(lambda x, result, f=function: f(result))
+            for name, function in {
+                "ReLU": torch.relu,
+                "GELU": nn.functional.gelu,
+                "tanh": torch.tanh,
+                "a layer norm": lambda x: nn.functional.layer_norm(x, x.shape[-1:]),
+            }.items()
+        },
+        "the embeddings were multiplied by √E": _embedded(lambda x, ids: x * x.shape[-1] ** 0.5),
+        "the embeddings were multiplied by √T": _embedded(lambda x, ids: x * ids.shape[1] ** 0.5),
+        "the embeddings had length 1": _embedded(lambda x, ids: nn.functional.normalize(x, dim=-1)),
+        "each block read the embeddings, and the mean of their results were taken": _with_blocks(
+            lambda blocks: [lambda x, mask: sum(block(x, mask=mask) for block in blocks) / len(blocks)][
+                : len(blocks)
+            ]
+        ),
+        "each block's input were subtracted from its output": _after_each(lambda x, result: result - x),
+        "the ids were in reverse order": {
+            "embedded": lambda embeddings, ids: embeddings(ids.flip(1)),
+        },
+        "the ids were moved by one place": {
+            "embedded": lambda embeddings, ids: embeddings(ids.roll(1, 1)),
+        },
+        "the blocks came in the reverse order": _with_blocks(lambda blocks: blocks[::-1]),
+        "only the first block got the mask": _only_some_see_the_mask(slice(0, 1)),
+        "only the last block got the mask": _only_some_see_the_mask(slice(-1, None)),
+        "each block's input were added to its output": _after_each(lambda x, result: x + result),
+        "the tokens got length 1 after each block": _after_each(
+            lambda x, result: nn.functional.normalize(result, dim=-1)
+        ),
+    },
+)
 for _clause, _answer in {
-    "only the last block were used": _with_blocks(lambda blocks: blocks[-1:]),
-    "only the first block were used": _with_blocks(lambda blocks: blocks[:1]),
-    "each block were applied twice": _with_blocks(
-        lambda blocks: [block for block in blocks for _ in range(2)]
-    ),
-    "a layer norm followed each block": _after_each(
-        lambda x, result: nn.functional.layer_norm(result, result.shape[-1:])
-    ),
-    "the embeddings were multiplied by √E": _embedded(
-        lambda embeddings, ids: embeddings(ids) * embeddings(ids).shape[-1] ** 0.5
-    ),
-    "the embeddings were multiplied by √T": _embedded(
-        lambda embeddings, ids: embeddings(ids) * ids.shape[1] ** 0.5
-    ),
-    "the embeddings had length 1": _embedded(
-        lambda embeddings, ids: nn.functional.normalize(embeddings(ids), dim=-1)
-    ),
-    "the ids were in reverse order": _embedded(lambda embeddings, ids: embeddings(ids.flip(1))),
-    "the ids were moved by one place": _embedded(lambda embeddings, ids: embeddings(ids.roll(1, 1))),
     "the mean of all layers were taken": _mean_of_layers,
     "the mean of the embeddings and the last layer were taken": partial(_mean_of_layers, ends_only=True),
     "special tokens were hidden like padding": _without_special_tokens,
     "the texts were sorted by length": lambda texts, *others: run(sorted(texts, key=len), *others),
-    "the blocks came in the reverse order": _with_blocks(lambda blocks: blocks[::-1]),
-    "only the first block got the mask": _only_some_see_the_mask(slice(0, 1)),
-    "only the last block got the mask": _only_some_see_the_mask(slice(-1, None)),
-    "each block's input were added to its output": _after_each(lambda x, result: x + result),
-    "the tokens got length 1 after each block": _after_each(
-        lambda x, result: nn.functional.normalize(result, dim=-1)
-    ),
 }.items():
     embed.cause(_clause, _answer)
 

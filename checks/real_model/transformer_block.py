@@ -8,7 +8,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, add_mistakes, build, case
-from attention_lab.authoring.causes import add_causes
 
 transformer_block = Exercise(
     "TransformerBlock",
@@ -420,16 +419,13 @@ def _with_heads(attention, count, x, mask):
     return output
 
 
-def _halves(first, second):
-    """Both halves by functions of (x, part, norm): what goes in, attention or feed-forward, and its norm."""
-    return {
-        "first": lambda self, x, mask: first(x, lambda y: self.attend(y, mask), self.norm1),
-        "second": lambda self, x: second(x, self.feed_forward, self.norm2),
+def _halves(first=None, second=None):
+    """Halves by functions of (x, part, norm): what goes in, attention or feed-forward, and its norm."""
+    steps = {
+        "first": first and (lambda self, x, mask: first(x, lambda y: self.attend(y, mask), self.norm1)),
+        "second": second and (lambda self, x: second(x, self.feed_forward, self.norm2)),
     }
-
-
-def _right(x, part, norm):
-    return norm(x + part(x))
+    return {name: step for name, step in steps.items() if step}
 
 
 add_mistakes(
@@ -449,13 +445,14 @@ HALVES = {
     "{} had the norm before the sum: x + norm(part(x))": lambda x, part, norm: x + norm(part(x)),
     "{} normalised only x: norm(x) + part(x)": lambda x, part, norm: norm(x) + part(x),
     "{} normalised twice, norm(x + part(norm(x)))": lambda x, part, norm: norm(x + part(norm(x))),
-    "{} began and ended with its norm": lambda x, part, norm: _right(norm(x), part, norm),
+    "{} began and ended with its norm": lambda x, part, norm: norm(norm(x) + part(norm(x))),
     "{} had its norm twice in a row": lambda x, part, norm: norm(norm(x + part(x))),
+    "{} added x once more, behind its norm": lambda x, part, norm: x + norm(x + part(x)),
     "{} did not add x": lambda x, part, norm: norm(part(x)),
     "{} added norm(x) to part(norm(x)), with no norm behind it": lambda x, part, norm: (
         norm(x) + part(norm(x))
     ),
-    "{} ran twice": lambda x, part, norm: _right(_right(x, part, norm), part, norm),
+    "{} ran twice": lambda x, part, norm: norm(norm(x + part(x)) + part(norm(x + part(x)))),
     "{} had no norm": lambda x, part, norm: x + part(x),
     "{} were left out, and its norm kept": lambda x, part, norm: norm(x),
     "{} added x twice": lambda x, part, norm: norm(2 * x + part(x)),
@@ -483,15 +480,14 @@ HALVES |= {
     clause: lambda x, part, norm, normed=normed: normed(x + part(x)) * norm.weight + norm.bias
     for clause, normed in NORMS.items()
 }
-add_causes(
-    transformer_block,
+transformer_block.causes_in_steps(
     Right,
     {
         clause.format(which): _halves(*pair)
         for clause, half in HALVES.items()
         for which, pair in (
-            ("the first half", (half, _right)),
-            ("the second half", (_right, half)),
+            ("the first half", (half, None)),
+            ("the second half", (None, half)),
             ("each half", (half, half)),
         )
     }
@@ -538,6 +534,9 @@ add_causes(
         },
         "the queries alone were normalised before the attention": {
             "attend": lambda self, x, mask: self.attention(self.norm1(x), x, x, mask)[0]
+        },
+        "the values alone were normalised before the attention": {
+            "attend": lambda self, x, mask: self.attention(x, x, self.norm1(x), mask)[0]
         },
         "keys and values alone were normalised before the attention": {
             "attend": lambda self, x, mask: self.attention(x, self.norm1(x), None, mask)[0]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -34,7 +35,58 @@ def state_of(answer):
     return named
 
 
-rotary_attention = Exercise(
+class Rotary(Exercise):
+    def describe_array(self, index, name, numbers, expected, case):
+        """By how much the new keys of the cache are turned."""
+        yield from super().describe_array(index, name, numbers, expected, case)
+        if name == "entry 0 of cache" and numbers.ndim == 4 and not numbers.shape[-1] % 2:
+            yield from _turns(numbers, expected, case)
+
+
+def _turns(keys, expected, case):
+    past = case.kwargs["cache"][0].shape[2] if case.kwargs.get("cache") else 0
+    own, right = (each[..., past:, 0::2] + 1j * each[..., past:, 1::2] for each in (keys, expected))
+    turns = own / np.where(right == 0, 1, right)  # by how much too far
+    more = np.median(turns.real, (0, 1)) + 1j * np.median(turns.imag, (0, 1))
+    length, half = more.shape
+    if (
+        length < 2
+        or not np.allclose(abs(more), 1, atol=1e-2)
+        or not np.allclose(more * right, own, atol=1e-2)
+    ):
+        return  # it is no turn, or not the same in all heads and texts
+    base = case.build.kwargs.get("base", 10000.0)
+    speeds = base ** -(np.arange(half) / half)
+    steps = np.angle(more[1:] / more[:-1] * np.exp(1j * speeds))
+    if np.ptp(steps, axis=0).max() > 1e-2:
+        place, pair = np.unravel_index(np.argmax(abs(np.angle(more))), more.shape)
+        by = f"{np.angle(more[place, pair]):.3g}"
+        yield f"The new key {place} in the cache is turned too far by {by} in pair {pair} (in radians)."
+        return
+    found = np.median(steps, axis=0)
+    factors = found / speeds
+    if np.allclose(factors, 1, atol=1e-2):
+        for offset in sorted(range(-LONGEST, LONGEST), key=abs):
+            if np.allclose(more, np.exp(1j * offset * speeds), atol=1e-2):
+                yield (
+                    "The first new key in the cache is turned as if it were at position "
+                    f"{past + offset}, and it is at {past}; the others follow it."
+                )
+                return
+    elif np.allclose(factors, factors[0], rtol=1e-2):
+        yield f"The new keys in the cache are turned by {factors[0]:.4g} times the angles that are right."
+    else:
+        pair = int(np.argmax(abs(np.log(abs(factors) + 1e-9))))
+        said = f"From token to token the new keys in the cache turn by {found[pair]:.3g} in pair {pair}, and "
+        exponents = np.log(abs(found) + 1e-9) / -np.arange(half).clip(1) * half
+        other = float(np.exp(np.median(exponents[1:]))) if half > 1 else base
+        fits = np.allclose(found, other ** -(np.arange(half) / half), rtol=1e-2)
+        as_if = f", as if `base` were {other:.4g} in place of {base:.4g}" if fits else ""
+        yield f"{said}{speeds[pair]:.3g} is right{as_if}: look at the exponent of the speeds."
+
+
+LONGEST = 400  # tokens
+rotary_attention = Rotary(
     "RotaryAttention",
     results=("output", "cache"),
     axes=(("batch", "tokens", "embedding"),),

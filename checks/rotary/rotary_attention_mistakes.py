@@ -3,7 +3,7 @@
 import torch
 
 from attention_lab.authoring import add_mistakes
-from attention_lab.authoring.causes import ATTENTION_CAUSES, add_causes
+from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
@@ -40,10 +40,6 @@ def _with_base(change):
         return found
 
     return angles
-
-
-def _from_another_place(place):
-    return lambda self, x, past: Right.project(self, x, place(self, x, past) if past else 0)
 
 
 def _cached(order_of_keys, order_of_values):
@@ -265,37 +261,10 @@ add_mistakes(
 )
 
 
-add_causes(
-    rotary_attention,
+rotary_attention.causes_in_steps(
     Right,
     {
         **{clause: {"attend": _output_only(attend)} for clause, attend in ATTENTION_CAUSES.items()},
-        **{
-            f"the angles were {words}": {
-                "angles": lambda self, x, first, times=times: times * Right.angles(self, x, first)
-            }
-            for words, times in (("halved", 0.5), ("doubled", 2), ("in degrees", torch.pi / 180))
-        },
-        **{
-            f"`base` were {words}": {"angles": _with_base(change)}
-            for words, change in {
-                "halved": lambda base: base / 2,
-                "doubled": lambda base: base * 2,
-                "a tenth of what is given": lambda base: base / 10,
-                "ten times what is given": lambda base: base * 10,
-            }.items()
-        },
-        **{
-            f"the positions after a cache began at {words}": {"project": _from_another_place(place)}
-            for words, place in {
-                "T_past - 1": lambda layer, x, past: past - 1,
-                "T_new": lambda layer, x, past: x.shape[1],
-                "the number of texts": lambda layer, x, past: len(x),
-                "the number of heads": lambda layer, x, past: layer.num_heads,
-                "the head size": lambda layer, x, past: x.shape[-1] // layer.num_heads,
-                "2, the length of the pair": lambda layer, x, past: 2,
-            }.items()
-        },
         "the keys began at position 0 after a cache, and the queries did not": {
             "turned": lambda self, q, k, v, past: (self.turn(q, past), self.turn(k), v)
         },
@@ -314,9 +283,6 @@ add_causes(
             "merge": lambda self, x: x.reshape(len(x), x.shape[2], -1)
         },
         "the softmax ran over the heads": {"softmax": lambda self, scores: scores.softmax(1)},
-        "the exponent were i/D, half of 2i/D": {
-            "exponents": lambda self, half: Right.exponents(self, half) / 2
-        },
         "the scores were divided by √E": {
             "scale": lambda self, head_size: (head_size * self.num_heads) ** 0.5
         },
@@ -325,38 +291,6 @@ add_causes(
         },
         "the keys were not turned": {"turned": lambda self, q, k, v, past: (self.turn(q, past), k, v)},
         "the queries were not turned": {"turned": lambda self, q, k, v, past: (q, self.turn(k, past), v)},
-        "the exponent were one pair off, 2(i + 1)/D": {
-            "exponents": lambda self, half: Right.exponents(self, half) + 1 / half
-        },
-        "the exponent were 2i/D without its minus": {
-            "exponents": lambda self, half: -Right.exponents(self, half)
-        },
-        "the exponent were 4i/D, twice 2i/D": {
-            "exponents": lambda self, half: 2 * Right.exponents(self, half)
-        },
-        "the last exponent were 1: D - 2 for D": {
-            "exponents": lambda self, half: torch.arange(half) / max(half - 1, 1)
-        },
-        "the last pair turned fastest": {"exponents": lambda self, half: Right.exponents(self, half).flip(0)},
-        "all pairs turned at the speed 1": {"exponents": lambda self, half: torch.zeros(half)},
-        "the exponent's D were the width of all heads": {
-            "exponents": lambda self, half: Right.exponents(self, half) / self.num_heads
-        },
-        "the angles were taken for degrees": {
-            "angles": lambda self, x, first: Right.angles(self, x, first).deg2rad()
-        },
-        "the angles were multiplied by 2π": {
-            "angles": lambda self, x, first: Right.angles(self, x, first) * 2 * torch.pi
-        },
-        "the positions ran backwards": {
-            "positions": lambda self, x, first: Right.positions(self, x, first).flip(0)
-        },
-        "all tokens had the last position": {
-            "positions": lambda self, x, first: x.new_full((x.shape[-2],), first + x.shape[-2] - 1)
-        },
-        "positions were divided by the length": {
-            "positions": lambda self, x, first: Right.positions(self, x, first) / x.shape[-2]
-        },
         "queries turned the wrong way, and keys the right one": {"turned": _turned(-1, 1)},
         "keys turned the wrong way, and queries the right one": {"turned": _turned(1, -1)},
         "queries and keys were turned twice": {"turned": _turned(2, 2)},

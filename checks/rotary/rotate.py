@@ -2,9 +2,9 @@
 
 import torch
 
-from .turning import add_alternatives, add_causes, add_mistakes, turn, turning
+from .turning import add_alternatives, add_mistakes, turn, turning
 
-rotate = turning("rotate")
+rotate = turning("rotate", "neighbours")
 
 
 def _cut(x):
@@ -17,38 +17,7 @@ def _join(first, second):
 
 
 add_mistakes(rotate, _cut, _join)
-add_causes(rotate, _cut, _join)
 add_alternatives(rotate, _cut, _join)
-
-
-def _by_partners(partners, cosines="interleaved", sines="interleaved"):
-    """x · cos + partners · sin, with a number's own angle, or with the angles one after another."""
-
-    def spread(numbers, how):
-        return numbers.repeat_interleave(2, -1) if how == "interleaved" else numbers.repeat(1, 2)
-
-    return lambda x, angles: x * spread(angles.cos(), cosines) + partners(x) * spread(angles.sin(), sines)
-
-
-def _right_partners(x):
-    return _join(-x[..., 1::2], x[..., 0::2])
-
-
-for _clause, _answer in {
-    "the pairs were taken from halves and laid down as neighbours": lambda x, angles: _join(
-        *turn(*x.chunk(2, -1), angles)
-    ),
-    "a number's partner were in the other half": _by_partners(
-        lambda x: torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1)
-    ),
-    "a number's partner were the next number": _by_partners(lambda x: x.roll(-1, -1)),
-    "a number's partner were at the other end": _by_partners(lambda x: x.flip(-1)),
-    "the sines came once for each half, and not for neighbours": _by_partners(_right_partners, sines="twice"),
-    "cosines and sines came once for each half, and not for neighbours": _by_partners(
-        _right_partners, "twice", "twice"
-    ),
-}.items():
-    rotate.cause(_clause, _answer)
 
 
 @rotate.mistake(

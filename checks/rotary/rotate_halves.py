@@ -2,9 +2,9 @@
 
 import torch
 
-from .turning import add_alternatives, add_causes, add_mistakes, turn, turning
+from .turning import add_alternatives, add_mistakes, turn, turning
 
-rotate_halves = turning("rotate_halves")
+rotate_halves = turning("rotate_halves", "halves")
 
 
 def _cut(x):
@@ -18,7 +18,6 @@ def _join(first, second):
 
 
 add_mistakes(rotate_halves, _cut, _join)
-add_causes(rotate_halves, _cut, _join)
 add_alternatives(rotate_halves, _cut, _join)
 
 

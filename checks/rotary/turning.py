@@ -1,7 +1,6 @@
 """What is asked about both layouts of pairs, and the mistakes and ways that they share."""
 
-import itertools
-
+import numpy as np
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
@@ -9,15 +8,155 @@ from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
 WIDTHS = (38, 44, 46)  # whose halves are no other size either
 
 
-def turning(name):
+LAYOUTS = {
+    "neighbours": lambda x: (x[..., 0::2], x[..., 1::2]),
+    "halves": lambda x: np.split(x, 2, -1),
+    "the two ends": lambda x: (np.split(x, 2, -1)[0], np.split(x[..., ::-1], 2, -1)[0]),
+    "neighbours at the other end": lambda x: LAYOUTS["neighbours"](x[..., ::-1]),
+    "neighbours from the second number on": lambda x: LAYOUTS["neighbours"](np.roll(x, -1, -1)),
+}
+ANGLES = {
+    "": lambda angles: angles,
+    "twice its angle": lambda angles: 2 * angles,
+    "half its angle": lambda angles: angles / 2,
+    "its angle taken for degrees": np.deg2rad,
+    "its angle in degrees": np.rad2deg,
+    "its angle times 2π": lambda angles: 2 * np.pi * angles,
+    "its angle plus 1": lambda angles: angles + 1,
+    "its angle squared": np.square,
+    "its angle rounded": np.round,
+    "its angle between −π and π": lambda angles: angles.clip(-np.pi, np.pi),
+    "its angle modulo π": lambda angles: angles % np.pi,
+    "the first pair's angle": lambda angles: angles[:, :1] + 0 * angles,
+    "the last pair's angle": lambda angles: angles[:, -1:] + 0 * angles,
+    "the angle of the next pair": lambda angles: np.roll(angles, -1, 1),
+    "the angle of the pair before": lambda angles: np.roll(angles, 1, 1),
+    "the angle of the pair at the other end": lambda angles: angles[:, ::-1],
+    "the first position's angle": lambda angles: angles[:1] + 0 * angles,
+    "the last position's angle": lambda angles: angles[-1:] + 0 * angles,
+    "the angle of the next position": lambda angles: np.roll(angles, -1, 0),
+    "the angle of the position before": lambda angles: np.roll(angles, 1, 0),
+    "the angle of the position at the other end": lambda angles: angles[::-1],
+    "the mean of its position's angles": lambda angles: angles.mean(1, keepdims=True) + 0 * angles,
+    "the sum of the angles up to its pair": lambda angles: angles.cumsum(1),
+    "the sum of the angles up to its position": lambda angles: angles.cumsum(0),
+    "the first of two angles in two rows, one after the other": lambda angles: np.tile(angles, 2)[:, ::2],
+    "the second of two angles in two rows, one after the other": lambda angles: np.tile(angles, 2)[:, 1::2],
+    "an angle that serves two pairs, in the first half": lambda angles: angles.repeat(2, 1)[
+        :, : angles.shape[1]
+    ],
+    "an angle that serves two pairs, in the second half": lambda angles: angles.repeat(2, 1)[
+        :, angles.shape[1] :
+    ],
+}
+FUNCTIONS = {
+    "cos {}": np.cos,
+    "sin {}": np.sin,
+    "": np.ones_like,
+    "{}": lambda angles: angles,
+    "|sin {}|": lambda angles: abs(np.sin(angles)),
+    "cos² {}": lambda angles: np.cos(angles) ** 2,
+    "sin² {}": lambda angles: np.sin(angles) ** 2,
+    "tan {}": np.tan,
+}
+RIGHT = "a cos θ − b sin θ", "a sin θ + b cos θ"
+MOST_TEXTS = 2  # that are looked at
+FIRST_TERMS, MOST_TERMS, FEWEST_NUMBERS = 6, 4, 60
+ROUNDING = 1e-4
+LARGEST = 1e3  # of a function of an angle: a larger one hides all others
+
+
+class Turning(Exercise):
+    """`layout` is how an exercise cuts numbers into pairs."""
+
+    layout = ""
+
+    def describe_array(self, index, name, numbers, expected, case):
+        """By which formulas both numbers of a pair are made."""
+        yield from super().describe_array(index, name, numbers, expected, case)
+        x, angles = (each.detach().numpy().astype(float) for each in case.args)
+        x, numbers = (each.reshape(-1, *each.shape[-2:])[:MOST_TEXTS] for each in (x, numbers.astype(float)))
+        if numbers.size < FEWEST_NUMBERS or not np.isfinite(numbers).all():
+            return
+        half = angles.shape[1]
+        for layout in (self.layout, *(other for other in LAYOUTS if other != self.layout)):
+            cuts = list(dict.fromkeys((self.layout, layout, *LAYOUTS)))
+            for these, some in (("", slice(0, half)), (", but for the last pair", slice(0, half - 1))):
+                terms = list(_terms(x, angles, cuts, some))
+                both = [_formula(each[..., some].reshape(-1), terms) for each in LAYOUTS[layout](numbers)]
+                if all(both):
+                    yield from self._told(f"In {name}{these}", layout, both)
+                    return
+
+    def _told(self, start, layout, both):
+        notes = list(dict.fromkeys(note for _, each in both for note in each))
+        where = f", laid down as {layout}" if layout != self.layout else ""
+        wrong = [
+            f"the {word} number of a pair is {text}, and {right} is right"
+            for word, (text, _), right in zip(("first", "second"), both, RIGHT, strict=True)
+            if text != right or where
+        ]
+        if wrong:
+            yield f"{start}{where}, {'; '.join([*wrong, *notes])}."
+
+
+def _terms(x, angles, layouts, some):
+    """What a number may be a sum of: as text, with what it means, and the numbers in one row."""
+    for place, cut in enumerate(layouts):
+        for letter, part in zip("ab", LAYOUTS[cut](x), strict=True):
+            letter, notes = (f"{letter}′", (f"(a′, b′) is a pair of {cut}",)) if place else (letter, ())
+            for words, change in ANGLES.items():
+                for text, function in list(FUNCTIONS.items())[: 2 if words else None]:
+                    factor = function(change(angles))
+                    if abs(factor).max() < LARGEST:
+                        angle = text.format("θ′" if words else "θ")
+                        meant = (*notes, f"θ′ is {words}") if words else notes
+                        yield f"{letter} {angle}".strip(), meant, (part * factor)[..., some].reshape(-1)
+
+
+def _formula(wanted, terms):
+    """The few terms whose sum is what is wanted, as text and with what it means; None if there are none.
+
+    The term that is most like what is still missing is taken next (orthogonal matching pursuit), behind each
+    of a few that may be first.
+    """
+    columns = np.stack([numbers / max(np.linalg.norm(numbers), 1e-9) for _, _, numbers in terms], 1)
+    plain = [
+        place
+        for place, (text, _, _) in enumerate(terms)
+        if text in ("a cos θ", "a sin θ", "b cos θ", "b sin θ")
+    ]
+    likely = np.argsort(-abs(wanted @ columns).round(9), kind="stable")[:FIRST_TERMS]
+    for chosen in (plain, *([first] for first in likely)):
+        while len(chosen) <= MOST_TERMS:
+            some = np.stack([terms[place][2] for place in chosen], 1)
+            factors = np.linalg.lstsq(some, wanted, rcond=None)[0]
+            missing = wanted - some @ factors
+            if abs(missing).max() < ROUNDING * abs(wanted).max():
+                used = [(*terms[place][:2], factor) for place, factor in zip(chosen, factors, strict=True)]
+                used = sorted(term for term in used if abs(term[2]) > ROUNDING)
+                text = " ".join(
+                    f"{'−' if factor < 0 else '+'} {_times(abs(factor))}{term}" for term, _, factor in used
+                )
+                return text.removeprefix("+ "), [note for _, notes, _ in used for note in notes]
+            chosen.append(int(np.argmax(abs(missing @ columns).round(9))))
+    return None
+
+
+def _times(factor):
+    return "" if abs(factor - 1) < ROUNDING else f"{factor:.3g} · "
+
+
+def turning(name, layout):
     """The exercise, without what only its own layout has."""
-    exercise = Exercise(
+    exercise = Turning(
         name,
         results=("turned x",),
         axes=(("tokens", "head size"),),
         draw=LayerDraw,
         mistakes_from=(name, "turning"),
     )
+    exercise.layout = layout
     for make, title in GROUPS.items():
         exercise.group(title, points=1)(make)
     return exercise
@@ -153,95 +292,6 @@ def add_mistakes(exercise, cut, join):
         turned = join(*turn(*cut(x.detach()), angles))
         x.data.copy_(turned)
         return x
-
-
-def add_causes(exercise, cut, join):
-    """Other formulas and other angles, of both layouts."""
-
-    def turned(formula, angles_of=lambda angles: angles):
-        def answer(x, angles):
-            first, second = cut(x)
-            cosine, sine = angles_of(angles).cos(), angles_of(angles).sin()
-            terms = first * cosine, first * sine, second * cosine, second * sine
-            return join(*(sum(n * term for n, term in zip(each, terms, strict=True)) for each in formula))
-
-        return answer
-
-    def words(numbers):
-        terms = zip(numbers, ("a cos", "a sin", "b cos", "b sin"), strict=True)
-        return " ".join(
-            f"{'+' if number > 0 else '−'} {term}" for number, term in terms if number
-        ).removeprefix("+ ")
-
-    right = (1, 0, 0, -1), (0, 1, 1, 0)  # of a cos, a sin, b cos and b sin
-    for numbers in itertools.product((-1, 0, 1), repeat=4):
-        if 1 <= sum(map(abs, numbers)) <= 2 and numbers not in right:
-            exercise.cause(f"the first number were {words(numbers)}", turned((numbers, right[1])))
-            exercise.cause(f"the second number were {words(numbers)}", turned((right[0], numbers)))
-    for one, other in (
-        ((1, 0, -1, 0), (1, 0, 1, 0)),
-        ((0, 1, 0, -1), (0, 1, 0, 1)),
-        ((1, -1, 0, 0), (0, 0, 1, 1)),
-        ((0, -1, 1, 0), (1, 0, 0, 1)),
-        ((0, 1, 1, 0), (1, 0, 0, -1)),
-        ((1, 0, -1, 0), (0, 1, 0, 1)),
-        ((0, 1, 0, -1), (1, 0, 1, 0)),
-        ((0, 1, 0, -1), (1, 0, 0, 1)),
-        ((0, 0, 1, -1), (1, 1, 0, 0)),
-    ):
-        exercise.cause(f"a pair became ({words(one)}, {words(other)})", turned((one, other)))
-    for clause, angles_of in {
-        "the angles were taken for degrees": torch.deg2rad,
-        "the angles were converted to degrees": torch.rad2deg,
-        "the angles were multiplied by 2π": lambda angles: 2 * torch.pi * angles,
-        "1 were added to each angle": lambda angles: angles + 1,
-        "the angles were added up from position to position": lambda angles: angles.cumsum(0),
-        "the angles of a position were their mean": lambda angles: angles.mean(1, True).expand_as(angles),
-        "the angles were added up from pair to pair": lambda angles: angles.cumsum(1),
-        "the angles had lost their sign": torch.abs,
-        "the angles were rounded to whole numbers": torch.round,
-        "the angles were squared": torch.square,
-        "the angles were cut off at ±π": lambda angles: angles.clamp(-torch.pi, torch.pi),
-        "the angles were taken modulo π": lambda angles: angles % torch.pi,
-        "π/2 were added to each angle": lambda angles: angles + torch.pi / 2,
-        "the first position were not turned": lambda angles: (
-            angles * (torch.arange(len(angles)) > 0)[:, None]
-        ),
-        "the last position were not turned": lambda angles: (
-            angles * (torch.arange(len(angles)) < len(angles) - 1)[:, None]
-        ),
-        "the last pair were not turned": lambda angles: (
-            angles * (torch.arange(angles.shape[1]) < angles.shape[1] - 1)
-        ),
-        "only the first pair were turned": lambda angles: angles * (torch.arange(angles.shape[1]) < 1),
-        "each angle served two pairs in a row": lambda angles: angles.repeat_interleave(2, 1)[
-            :, : angles.shape[1]
-        ],
-        "the angles came twice, and every second one were used": lambda angles: angles.repeat(1, 2)[:, ::2],
-        "all angles were their mean": lambda angles: angles.mean().expand_as(angles),
-    }.items():
-        exercise.cause(clause, turned(right, angles_of))
-    exercise.cause(
-        "the first number of each pair were left as it is",
-        lambda x, angles: join(cut(x)[0], turn(*cut(x), angles)[1]),
-    )
-    for clause, functions in {
-        "the squares of cosine and sine were used": lambda a: (a.cos().square(), a.sin().square()),
-        "the sine had lost its sign": lambda a: (a.cos(), a.sin().abs()),
-        "the tangent were in the place of the sine": lambda a: (a.cos(), a.tan()),
-        "the hyperbolic functions were used": lambda a: (a.cosh(), a.sinh()),
-        "1 and the tangent were in the place of cosine and sine": lambda a: (a.cos() ** 0, a.tan()),
-    }.items():
-        exercise.cause(clause, _by_other_functions(cut, join, functions))
-    exercise.cause("x were added to what is turned", lambda x, angles: x + turned(right)(x, angles))
-
-
-def _by_other_functions(cut, join, functions):
-    def answer(x, angles):
-        (first, second), (cosine, sine) = cut(x), functions(angles)
-        return join(first * cosine - second * sine, first * sine + second * cosine)
-
-    return answer
 
 
 def add_alternatives(exercise, cut, join):

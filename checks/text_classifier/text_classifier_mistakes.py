@@ -7,7 +7,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import add_mistakes
-from attention_lab.authoring.causes import add_causes
 
 from .text_classifier import _Classifier, text_classifier
 
@@ -158,8 +157,7 @@ add_mistakes(
 )
 
 
-add_causes(
-    text_classifier,
+text_classifier.causes_in_steps(
     _Classifier,
     {
         "the maximum over all positions were read": {"read": lambda self, output: output.amax(dim=1)},

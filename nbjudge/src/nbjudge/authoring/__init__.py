@@ -8,13 +8,17 @@ from nbjudge import lazily
 from nbjudge.authoring.cases import Build, Case, Draw, build, case, in_any_order, made_by
 from nbjudge.authoring.exercise import (
     SUMS_OF_PRODUCTS,
+    DerivedArray,
     Exercise,
+    FittedCase,
     Group,
     Mistake,
     Step,
     Tolerance,
     Variable,
+    WrongStep,
     merge_watched_calls,
+    with_steps,
 )
 from nbjudge.parsing import parsed, parsed_expression
 from nbjudge.settings import Limits
@@ -38,8 +42,10 @@ __getattr__, _ = lazily(
 __all__ = [
     "Build",
     "Case",
+    "DerivedArray",
     "Draw",
     "Exercise",
+    "FittedCase",
     "Group",
     "Limits",
     "MadeInKernel",
@@ -48,6 +54,7 @@ __all__ = [
     "Step",
     "Tolerance",
     "Variable",
+    "WrongStep",
     "build",
     "case",
     "first_position",
@@ -59,4 +66,5 @@ __all__ = [
     "same_value",
     "size_behind",
     "told_apart",
+    "with_steps",
 ]

@@ -139,6 +139,51 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class WrongStep:
+    """What a right answer becomes a wrong one by: other methods of a class, or arguments of a function."""
+
+    right: Callable[..., Any]
+    change: Mapping[str, Any]
+    clause: str = ""  # behind "as if"
+    mistake: Mistake | None = None  # in place of the clause
+
+
+def with_steps(right: Callable[..., Any], change: Mapping[str, Any], name: str = "Wrong") -> Any:
+    """Return a class with other methods, or a function with other keyword arguments."""
+    if isinstance(right, type):
+        return type(name, (right,), dict(change))
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return right(*args, **kwargs, **change)
+
+    answer.__name__ = name
+    return answer
+
+
+@dataclass(frozen=True)
+class FittedCase:
+    """A case that depends on a number; with 1 it is the case itself."""
+
+    words: Callable[[float], str]  # the clause behind "as if"
+    case: Callable[[float], Case]
+
+
+@dataclass(frozen=True)
+class DerivedArray:
+    """A student's array and the right one, both computed from a result; NumPy arrays of one shape.
+
+    `tolerance` is relative to the largest number. If `is_telling`, one number that differs says much.
+    """
+
+    name: str
+    numbers: Any
+    expected: Any
+    axes: tuple[str, ...] = ()
+    tolerance: float = 1e-3
+    is_telling: bool = False
+
+
+@dataclass(frozen=True)
 class ShownAlternative:
     """A right answer that learners are shown when they are done, and what it is good at."""
 
@@ -211,6 +256,7 @@ class Exercise:
     accepted_alternatives: list[Callable[..., Any]] = field(default_factory=list)
     shown_alternatives: list[ShownAlternative] = field(default_factory=list)
     causes: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    steps: list[WrongStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.changed_arguments not in (None, *CHANGED_ARGUMENTS):
@@ -225,7 +271,7 @@ class Exercise:
         """Return what all groups together are worth."""
         return sum(group.points for group in self.groups)
 
-    # A course that knows more of its results than their numbers overrides these three.
+    # A course that knows more of its results than their numbers overrides these.
     is_variable: ClassVar[bool] = False  # see `Variable`
 
     def order_of_computation(self, count: int) -> list[int]:
@@ -244,6 +290,20 @@ class Exercise:
 
         The judge says of a wrong result “output is the same as if” with the clause behind it, for example
         “the scores were not scaled”.
+        """
+        return iter(())
+
+    def fitted_cases(self, case: Case) -> Iterator[FittedCase]:
+        """Cases that differ from `case` in one positive number, each with a function that words it.
+
+        The judge looks for the number with which the right answer is the student's.
+        """
+        return iter(())
+
+    def derived_arrays(self, index: int, numbers: Any, expected: Any, case: Case) -> Iterator[DerivedArray]:
+        """Arrays that can be computed from result `index`, in which a difference may be plainer.
+
+        For example what a layer's last, linear step was given. `numbers` and `expected` are NumPy arrays.
         """
         return iter(())
 
@@ -283,7 +343,11 @@ class Exercise:
         file = str(sys._getframe(1).f_globals.get("__name__", "")).rpartition(".")[2]
 
         def add(answer: Callable[..., Any]) -> Callable[..., Any]:
-            self.mistakes.append(Mistake(answer.__name__, message, self.as_called(answer), file))
+            mistake = Mistake(answer.__name__, message, self.as_called(answer), file)
+            self.mistakes.append(mistake)
+            if isinstance(answer, type):
+                own = {name: each for name, each in vars(answer).items() if callable(each)}
+                self.steps.append(WrongStep(answer.__bases__[0], own, mistake=mistake))
             return answer
 
         return add
@@ -295,6 +359,15 @@ class Exercise:
         as if” with the clause behind it, for example “the scores were not scaled”.
         """
         self.causes[clause] = self.as_called(answer)
+
+    def causes_in_steps(self, right: Callable[..., Any], causes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add causes that are `right` with other methods, or with other keyword arguments, by their clauses.
+
+        The judge also tries two of them at once, and together with mistakes made of the same `right`.
+        """
+        for clause, change in causes.items():
+            self.cause(clause, with_steps(right, change))
+            self.steps.append(WrongStep(right, change, clause=clause))
 
     def accepted_alternative(self, answer: Callable[..., Any] | str) -> Any:
         """Add a right answer written in another way, which must get full marks.

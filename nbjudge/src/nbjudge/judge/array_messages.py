@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge.array_functions import FUNCTIONS, LOSSY
 from nbjudge.judge.describe import listed, told_apart
 from nbjudge.judge.findings import Cause
 from nbjudge.judge.verdict import Finding
 from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, kind_of, owned_values
 
 SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong
+LARGEST_FACTOR = 1e4  # a larger one is rather that of numbers that are almost 0
+MOST_NUMBERS = 100_000  # of an array to which functions are applied
 CLOSE = 1e-2  # of the largest number: a smaller difference is nearly right
 ROUNDING = 1e-3
 HALF_ROUNDING = (5e-5, 1e-2)  # of the largest number: the effect of a few roundings to float16 or bfloat16
@@ -63,27 +67,45 @@ def differences(
             yield from pair.not_finite()
             yield from pair.transposed()
             yield from pair.narrower_dtype()
+            yield from pair.all_equal()
             if not 1 < target.size == max(target.shape):  # in one row a factor says little
                 yield from pair.constant_factor()
         yield from others
         if is_floating:
             yield from told
-            yield from pair.constant_factor()
-            yield from pair.wrong_signs()
             yield from pair.half_precision()
-            yield from pair.other_arrangement()
-            yield from pair.an_argument()
-            yield from pair.constant_difference()
-            yield from pair.wrong_positions()
-            yield from pair.factor_of_each_row()
-            yield from pair.shifted_rows()
+            yield from pair.one_step_too_many()
+            yield from pair.parts_that_differ()
+            derived = [
+                (each, replace(pair, name=each.name, actual=each.numbers, expected=each.expected,
+                               axes=each.axes, relative=each.tolerance))
+                for each in exercise.derived_arrays(index, numbers, target, case)
+            ]  # fmt: skip
+            for each, other in derived:
+                yield from other.all_equal()
+                yield from other.one_step_too_many()
+                yield from other.parts_that_differ()
+                yield from other.right_positions()
+                if each.is_telling and not other.close(other.actual, other.expected):
+                    yield other.largest_difference(Cause.AT)
             yield from pair.rising_function()
             yield from pair.right_positions()
         near = pair.closeness() if is_floating else []
-        position = _largest_difference(numbers, target)
-    wrong, right = told_apart(numbers[position], target[position])
-    found = Cause.NUMBERS.found(name=name, position=list(position), actual=wrong, wanted=right)
-    yield found.followed_by(*near)
+        yield pair.largest_difference(Cause.NUMBERS).followed_by(*near)
+
+
+def one_step_more(exercise: Exercise, case: Case, name: str, actual: Any, wrong: Any) -> Finding | None:
+    """Find one thing that was done to all numbers of a wrong array, which makes it the student's."""
+    kind = kind_of(actual)
+    if not isinstance(kind, ArrayKind) or kind is not kind_of(wrong) or actual.shape != wrong.shape:
+        return None
+    numbers, base = kind.as_numbers(actual), kind.as_numbers(wrong)
+    if numbers.dtype.kind != "f" or not np.ptp(numbers) or not np.isfinite(base).all():
+        return None
+    tolerance = exercise.tolerance.float64 if kind.dtype(actual) in DOUBLE else exercise.tolerance.float32
+    with np.errstate(all="ignore"):
+        steps = _Pair(name, numbers, base, tolerance, (), case).one_step_too_many()
+        return next((step for step in steps if step.kind != Cause.FUNCTION_LEFT_OUT.kind), None)
 
 
 @dataclass(frozen=True)
@@ -96,11 +118,69 @@ class _Pair:
     tolerance: tuple[float, float]
     axes: Sequence[str]
     case: Case
+    relative: float = 0.0  # the tolerance in place of `tolerance`, of the largest expected number
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The tolerance, relative and absolute."""
+        return (
+            (self.relative, self.relative * float(abs(self.expected).max()))
+            if self.relative
+            else self.tolerance
+        )
 
     def close(self, one: Any, other: Any) -> bool:
         """Return whether two arrays are equal within the tolerance."""
-        rtol, atol = self.tolerance
+        rtol, atol = self.limits
         return bool(np.allclose(one, other, rtol=rtol, atol=atol))
+
+    def one_step_too_many(self) -> Iterator[Finding]:
+        """Find one thing that was done to all numbers, or with all rows."""
+        yield from self.constant_factor()
+        yield from self.wrong_signs()
+        yield from self.other_arrangement()
+        yield from self.an_argument()
+        yield from self.constant_difference()
+        yield from self.function()
+
+    def parts_that_differ(self) -> Iterator[Finding]:
+        """Say which positions differ, or what differs from row to row."""
+        yield from self.wrong_positions()
+        yield from self.factor_of_each_row()
+        yield from self.shifted_rows()
+
+    def largest_difference(self, cause: Cause) -> Finding:
+        position = _largest_difference(self.actual, self.expected)
+        wrong, right = told_apart(self.actual[position], self.expected[position])
+        return cause.found(name=self.name, position=list(position), actual=wrong, wanted=right)
+
+    def all_equal(self) -> Iterator[Finding]:
+        if self.actual.size > 1 and np.ptp(self.actual) == 0 and np.ptp(self.expected) > 0:
+            yield Cause.ALL_EQUAL.found(name=self.name, number=f"{self.actual.flat[0]:.4g}")
+
+    def function(self) -> Iterator[Finding]:
+        """Say which function was applied to the right numbers, or left out."""
+        if not FEWEST_TO_ORDER <= self.actual.size <= MOST_NUMBERS or not np.isfinite(self.actual).all():
+            return
+        bases = {"": self.expected}
+        for argument, number in self.arguments():
+            bases[f", after the {argument} was added"] = self.expected + number
+        sums = {
+            f"the running sum along {self.axis_name(axis)}": partial(np.cumsum, axis=axis)
+            for axis in range(self.actual.ndim)
+        }
+        for name, function in (FUNCTIONS | sums).items():
+            for added, base in bases.items():
+                if self.is_function(function, base, self.actual):
+                    yield Cause.FUNCTION_APPLIED.found(name=self.name, function=name, added=added)
+            if name not in LOSSY and self.is_function(function, self.actual, self.expected):
+                yield Cause.FUNCTION_LEFT_OUT.found(name=self.name, function=name)
+
+    def is_function(self, function: Callable[[Any], Any], numbers: Any, result: Any) -> bool:
+        """Return whether a function of numbers is a result whose numbers differ."""
+        found, spread = function(numbers), np.ptp(result)
+        off = abs(found - result).max()
+        return bool(off < spread * max(self.relative, ROUNDING) and self.close(found, result))
 
     def axis_name(self, axis: int) -> str:
         named = axis - self.actual.ndim + len(self.axes)
@@ -145,7 +225,7 @@ class _Pair:
             return
         factor = float(np.median(actual[large] / expected[large]))
         close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
-        if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3:
+        if close and 1 / LARGEST_FACTOR < abs(factor) < LARGEST_FACTOR and abs(factor - 1) > 1e-3:
             size = size_behind(factor, self.case)
             yield Cause.FACTOR.found(name=self.name, factor=f"{factor:.4g}", size=size)
 
@@ -160,9 +240,14 @@ class _Pair:
         actual, expected = self.actual.reshape(-1), self.expected.reshape(-1)
         if expected.size < FEWEST_TO_ORDER or not np.isfinite([actual, expected]).all():
             return
-        rises = (np.diff(actual[np.argsort(expected)]) >= -self.tolerance[1]).all()
+        rises = (np.diff(actual[np.argsort(expected)]) >= -self.limits[1]).all()
         if rises and not self.closeness() and np.ptp(actual) > ROUNDING * np.ptp(expected):
             yield Cause.RISING_FUNCTION.found(name=self.name)
+        if self.actual.ndim > 1 and self.actual.shape[-1] > SHORTEST_AXIS and not self.closeness():
+            order = np.argsort(self.expected, axis=-1, kind="stable")
+            steps = np.diff(np.take_along_axis(self.actual, order, -1))
+            if (steps >= -self.limits[1]).all() and (steps > 0).mean() > SHARE_NOT_HELD:
+                yield Cause.RISING_IN_ROWS.found(name=self.name)
 
     def half_precision(self) -> Iterator[Finding]:
         """Ask about half precision where most numbers are off by about its rounding, and none by more."""
@@ -180,27 +265,40 @@ class _Pair:
                 continue
             both = (self.actual, self.expected)
             rows, right = (np.moveaxis(array, axis, 0).reshape(size, -1) for array in both)
-            nearest = [int(np.argmin(np.abs(right - row).max(axis=1))) for row in rows]
-            if right.shape[1] > 1 and np.abs(right).max() and self.close(rows, right[nearest]):
-                place = next(index for index, other in enumerate(nearest) if index != other)
-                where = {"axis": self.axis_name(axis), "place": place, "other": nearest[place]}
-                yield Cause.ARRANGEMENT.found(name=self.name, **where)
+            if right.shape[1] < 2 or not np.isfinite(rows).all() or not np.abs(right).max():
+                continue
+            factor = float(np.linalg.norm(rows) / np.linalg.norm(right))
+            for scale in (1.0, factor) if abs(factor - 1) > ROUNDING else (1.0,):
+                nearest = [int(np.argmin(np.abs(scale * right - row).max(axis=1))) for row in rows]
+                if nearest != sorted(range(size)) and self.close(rows, scale * right[nearest]):
+                    place = next(index for index, other in enumerate(nearest) if index != other)
+                    where = {"axis": self.axis_name(axis), "place": place, "other": nearest[place]}
+                    besides = Cause.FACTOR.says(
+                        name=self.name, factor=f"{scale:.4g}", size=size_behind(scale, self.case)
+                    )
+                    found = Cause.ARRANGEMENT.found(name=self.name, **where)
+                    yield found.followed_by(besides if scale != 1 else "")
+
+    def arguments(self) -> Iterator[tuple[str, Any]]:
+        """Yield the arrays of fractions that went in and have as many numbers, in words and in this form."""
+        for value in (*self.case.args, *self.case.kwargs.values()):
+            kind, batch = kind_of(value), self.actual.shape[:2]
+            if not isinstance(kind, ArrayKind) or not kind.is_floating(value):
+                continue
+            if tuple(value.shape)[:2] == batch and math.prod(value.shape) == self.actual.size:
+                words = f"{kind.noun} of shape {tuple(value.shape)}"
+                yield words, kind.as_numbers(value).reshape(self.actual.shape)
 
     def an_argument(self) -> Iterator[Finding]:
         """Say that an argument was returned, or added to the right numbers (or taken off)."""
-        for value in (*self.case.args, *self.case.kwargs.values()):
-            kind = kind_of(value)
-            same_form = isinstance(kind, ArrayKind) and tuple(value.shape) == self.actual.shape
-            if not same_form or not isinstance(kind, ArrayKind) or not kind.is_floating(value):
-                continue
-            number = kind.as_numbers(value)
+        for argument, number in self.arguments():
             for cause, wrong in (
                 (Cause.AN_ARGUMENT, number),
                 (Cause.ARGUMENT_ADDED, self.expected + number),
                 (Cause.ARGUMENT_SUBTRACTED, self.expected - number),
             ):
                 if self.close(wrong, self.actual):
-                    yield cause.found(name=self.name, argument=f"{kind.noun} of shape {tuple(value.shape)}")
+                    yield cause.found(name=self.name, argument=argument)
 
     def constant_difference(self) -> Iterator[Finding]:
         """Say that all numbers are too large or too small by the same amount."""
@@ -210,10 +308,15 @@ class _Pair:
         if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
             more = "more" if middle > 0 else "less"
             yield Cause.DIFFERENCE.found(name=self.name, amount=f"{abs(middle):.4g}", more=more)
+        for axis, size in enumerate(difference.shape):
+            off = difference.mean(axis, keepdims=True)
+            differs = min(np.ptp(self.expected, axis).max(initial=0.0), abs(off).max()) > ROUNDING
+            if size >= SHORTEST_AXIS and differs and self.close(self.expected + off, self.actual):
+                yield Cause.SAME_DIFFERENCE.found(name=self.name, axis=self.axis_name(axis))
 
     def wrong_positions(self) -> Iterator[Finding]:
         """If at most half of the rows (or columns) are wrong, say which."""
-        rtol, atol = self.tolerance
+        rtol, atol = self.limits
         wrong = ~np.isclose(self.actual, self.expected, rtol=rtol, atol=atol)
         found = []
         for axis, size in enumerate(wrong.shape):
@@ -231,10 +334,16 @@ class _Pair:
 
     def right_positions(self) -> Iterator[Finding]:
         """Say which rows (or columns) alone are right."""
-        right = np.isclose(self.actual, self.expected, *self.tolerance)
+        right = np.isclose(self.actual, self.expected, *self.limits)
         for axis, size in enumerate(right.shape):
-            whole = right.all(axis=tuple(other for other in range(right.ndim) if other != axis))
+            rest = tuple(other for other in range(right.ndim) if other != axis)
+            # Zeros, as for a query with nothing to attend to, and a single 1 are right in many wrong answers.
+            whole = right.all(axis=rest) & ((self.expected != 0).sum(axis=rest) > 1)
             if size >= SHORTEST_AXIS and whole.any():
+                first = int(np.argmin(whole))  # the first that is wrong
+                if first and not whole[first:].any():
+                    about = {"axis": self.axis_name(axis), "last": first - 1, "first": first}
+                    yield Cause.WRONG_FROM.found(name=self.name, **about)
                 where = _positions(np.flatnonzero(whole), size, self.axis_name(axis))
                 yield Cause.RIGHT_POSITIONS.found(name=self.name, where=where)
 
@@ -244,6 +353,8 @@ class _Pair:
         for axis in {actual.ndim - 1, max(actual.ndim - 2, 0)} if actual.ndim > 1 else ():
             if actual.shape[axis] < SHORTEST_AXIS:
                 continue
+            if (np.ptp(expected, axis=axis) < ROUNDING * abs(expected).max()).mean() > SHARE_NOT_HELD:
+                continue  # equal numbers have such a factor in any case
             products, squares = (actual * expected).sum(axis, keepdims=True), np.square(expected)
             factors = products / squares.sum(axis, keepdims=True)
             if self.close(factors * expected, actual) and (abs(factors - 1) > ROUNDING).any():
@@ -252,7 +363,7 @@ class _Pair:
 
     def shifted_rows(self) -> Iterator[Finding]:
         """Say that each row is right up to a factor and a shift of its own."""
-        if not self.actual.ndim or self.actual.shape[-1] <= SHORTEST_AXIS or self.closeness():
+        if self.actual.ndim < 2 or self.actual.shape[-1] <= SHORTEST_AXIS or self.closeness():
             return
         own, right = (each - each.mean(-1, keepdims=True) for each in (self.actual, self.expected))
         slopes = (own * right).sum(-1, keepdims=True) / np.square(right).sum(-1, keepdims=True)

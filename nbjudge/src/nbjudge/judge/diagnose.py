@@ -8,9 +8,10 @@ from enum import IntEnum, auto
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
+from nbjudge.judge.closer_look import is_small, look_closer
 from nbjudge.judge.compare import same_answer, same_value
-from nbjudge.judge.describe import argument_names, receiver
-from nbjudge.judge.differences import describe_difference, describe_evidence
+from nbjudge.judge.describe import argument_name, argument_names, listed, receiver
+from nbjudge.judge.differences import VAGUE, describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
 from nbjudge.judge.findings import Cause, always_the_same
 from nbjudge.judge.group_result import GroupResult, run_verifier
@@ -32,6 +33,8 @@ class Rank(IntEnum):
     NAMED = auto()
     OBJECTION = auto()
     MEASURED = auto()
+    VAGUE = auto()
+    IN_SMALL_CASE = auto()  # where many mistakes look alike
     NAMED_LAST = auto()  # of memory or of chance, which matter less than wrong values
     LAST = auto()
 
@@ -59,23 +62,36 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     for result in failing:
         objection = result.objection_to_value
         if objection is None and result in unexplained:
-            measured = replace(_measurement(result).followed_by(_cost(result)), evidence=_evidence(result))
-            ranked.append((Rank.MEASURED, _only_with(exercise, results, measured)))
+            measured = _measurement(result).followed_by(_cost(result))
+            measured = _only_with(exercise, results, _without_effect(exercise, results, measured))
+            ranked.append((_rank_of_measured(result, measured), measured))
         elif objection is not None:
             replaced = _is_open_objection(result) and result not in unexplained
             random_values = bool(random) and result.group.verify is not None and not objection.mistake
             rank = _rank(result, objection, failing)
             if rank is not None and not replaced and not random_values:
                 ranked.append((rank, objection.followed_by(_cost(result))))
-    ranked.sort(key=lambda pair: pair[0])
+    if ranked and Rank.VAGUE <= min(rank for rank, _ in ranked) <= Rank.IN_SMALL_CASE:
+        closer = look_closer(exercise, failing)
+        ranked += [(Rank.MEASURED, closer)] if closer else []
+    ranked.sort(key=lambda pair: (pair[0], VAGUE.index(pair[1].kind) if pair[1].kind in VAGUE else 0))
     unique = {finding.identity: finding for _, finding in ranked}
     return list(unique.values())[:MOST_FINDINGS]
 
 
-UNSPECIFIC = {
+# What is found by comparing numbers, and may hold in a small case by chance.
+TOLD_BY_NUMBERS = {
     cause.kind
     for cause in (
-        Cause.STOPS, Cause.NUMBERS, Cause.POSITIONS, Cause.FACTOR_OF_ROWS, Cause.NOT_FINITE,
+        Cause.OTHER_CASE, Cause.FACTOR, Cause.FACTOR_OF_ROWS, Cause.ARRANGEMENT, Cause.DIFFERENCE,
+        Cause.SAME_DIFFERENCE, Cause.AN_ARGUMENT, Cause.ARGUMENT_ADDED, Cause.ARGUMENT_SUBTRACTED,
+        Cause.FUNCTION_APPLIED, Cause.FUNCTION_LEFT_OUT, Cause.SIGNS, Cause.SHIFTED_ROWS, Cause.POSITIONS,
+    )
+}  # fmt: skip
+UNSPECIFIC = {*VAGUE} | {
+    cause.kind
+    for cause in (
+        Cause.STOPS, Cause.POSITIONS, Cause.FACTOR_OF_ROWS, Cause.NOT_FINITE,
         Cause.GRADIENT_DIFFERS, Cause.ARRANGEMENT,
     )
 }  # fmt: skip
@@ -109,6 +125,38 @@ def _only_with(exercise: Exercise, results: Sequence[GroupResult], finding: Find
             quoted = f"a `{name}` {rest}" if rest else f"`{name}`"
             found = Cause.ONLY_WITH.found(name=exercise.name, argument=quoted, measured=finding.sentence)
             return replace(found, evidence=finding.evidence)
+    return finding
+
+
+def _rank_of_measured(result: GroupResult, finding: Finding) -> Rank:
+    if finding.kind in VAGUE:
+        return Rank.VAGUE
+    is_told_by_numbers = bool(result.drawn.expected) and finding.kind in TOLD_BY_NUMBERS
+    if is_told_by_numbers and is_small(result.drawn.expected[result.failed_cases[0]].value):
+        return Rank.IN_SMALL_CASE
+    return Rank.MEASURED
+
+
+def _without_effect(exercise: Exercise, results: Sequence[GroupResult], finding: Finding) -> Finding:
+    """Say from which arguments and parameters no gradient comes, where the difference itself says little."""
+    for result in results if finding.kind in VAGUE else ():
+        for case, answer, expected in zip(
+            result.drawn.cases, result.answers, result.drawn.expected, strict=False
+        ):
+            own, right = answer.gradients, expected.gradients
+            if not case.gradients or not isinstance(own, dict) or not isinstance(right, dict):
+                continue
+            called = receiver(result.drawn.reference, case)
+            idle = [
+                f"`{argument_name(called, path)}`"
+                for path, gradient in right.items()
+                if gradient is not None and gradient.any() and (own.get(path) is None or not own[path].any())
+            ]
+            if 0 < len(idle) < len(right):
+                found = Cause.NO_EFFECT.found(
+                    name=exercise.name, parts=listed(idle), measured=finding.sentence
+                )
+                return replace(found, evidence=finding.evidence)
     return finding
 
 
@@ -292,10 +340,12 @@ def _named(mistake: Mistake, result: GroupResult) -> Finding:
 
 def _measurement(result: GroupResult) -> Finding:
     if result.objection_to_value is not None:
-        return result.objection_to_value
+        return replace(result.objection_to_value, evidence=_evidence(result))
     if _is_always_the_same(result.exercise, [result]):
-        return always_the_same(result.exercise, len(result.answers), result.answers[0].value)
-    return describe_difference(result, result.failed_cases[0] if result.failed_cases else 0)
+        same = always_the_same(result.exercise, len(result.answers), result.answers[0].value)
+        return replace(same, evidence=_evidence(result))
+    number = result.failed_cases[0] if result.failed_cases else 0
+    return replace(describe_difference(result, number), evidence=_evidence(result))
 
 
 def _cost(result: GroupResult) -> str:

@@ -6,7 +6,7 @@ The most specific difference comes first: wrong shape, dtype, order, factor, unu
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
@@ -46,6 +46,13 @@ PLURAL = ("scores", "weights", "gradients", "parameters")
 MOST_SECONDS = 2  # of the processor, for the answers to other cases of one case
 MOST_IN_ORDER = 4  # results, of which every order is tried
 MOST_ENTRIES = 5  # of a row that is shown
+# Causes that say little of a difference, the least last.
+VAGUE = [
+    cause.kind
+    for cause in (
+        Cause.RISING_FUNCTION, Cause.RISING_IN_ROWS, Cause.WRONG_FROM, Cause.RIGHT_POSITIONS, Cause.NUMBERS,
+    )
+]  # fmt: skip
 
 
 def describe_difference(result: GroupResult, number: int) -> Finding:
@@ -117,15 +124,34 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
     agreeing = [
         name for name, pair in zip(names, pairs, strict=False) if same_value(*pair, exercise.tolerance)
     ]
-    for index in exercise.order_of_computation(len(pairs)):  # the result that went wrong first
-        if not same_value(*pairs[index], exercise.tolerance):
-            name = names[index] if index < len(names) else "result"
-            finding = next(_measurements(result, number, index, name, *pairs[index]))
-            if not agreeing:
-                return finding
-            agree = "agree" if len(agreeing) > 1 or agreeing[0] in PLURAL else "agrees"
-            return finding.followed_by(Cause.AGREE.says(names=describe.listed(agreeing), agree=agree))
-    return Cause.DIFFERS.found(name=exercise.name)
+    wrong = [
+        index
+        for index in exercise.order_of_computation(len(pairs))  # the result that went wrong first
+        if not same_value(*pairs[index], exercise.tolerance)
+    ]
+    findings = (
+        next(
+            _measurements(
+                result, number, index, names[index] if index < len(names) else "result", *pairs[index]
+            )
+        )
+        for index in wrong
+    )
+    finding = most_telling(findings) or Cause.DIFFERS.found(name=exercise.name)
+    if not agreeing or not wrong:
+        return finding
+    agree = "agree" if len(agreeing) > 1 or agreeing[0] in PLURAL else "agrees"
+    return finding.followed_by(Cause.AGREE.says(names=describe.listed(agreeing), agree=agree))
+
+
+def most_telling(findings: Iterable[Finding]) -> Finding | None:
+    """Return the first finding that says what differs; if there is none, the first one."""
+    first = None
+    for finding in findings:
+        if finding.kind not in VAGUE:
+            return finding
+        first = first or finding
+    return first
 
 
 def _are_several(exercise: Exercise, value: Any) -> bool:
@@ -254,11 +280,23 @@ def _same_as_other_cases(
     result: GroupResult, number: int, actual: Any, index: int, name: str
 ) -> Iterator[Finding]:
     """Name the changes of the case, such as an argument left out, that give the student's result."""
-    for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
-        value = answer.value.get("result") if isinstance(answer.value, dict) else answer.value
-        values = value if isinstance(value, (list, tuple)) else [value]
-        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
+    for clause, value in other_results(result, number, index):
+        if same_value(actual, value, result.exercise.tolerance):
             yield Cause.OTHER_CASE.found(name=name, clause=clause)
+
+
+def other_results(result: GroupResult, number: int, index: int) -> Iterator[tuple[str, Any]]:
+    """Result `index` of each changed case, behind the clause that says what is changed."""
+    for clause, answer in answers_to_other_cases(result.exercise, result.drawn, number):
+        values = result_values(answer.value)
+        if index < len(values):
+            yield clause, values[index]
+
+
+def result_values(value: Any) -> Sequence[Any]:
+    """Return the results one by one, also of what was read from a module."""
+    value = value.get("result") if isinstance(value, dict) else value
+    return value if isinstance(value, (list, tuple)) else [value]
 
 
 def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -> list[tuple[str, Answer]]:
@@ -268,8 +306,9 @@ def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -
         names = argument_names(receiver(drawn.reference, case))
         others = [*other_cases(case, names), *exercise.other_cases(case)]
         calls = calls_for([other for _, other in others], [None] * len(others))
-        pairs = [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
-        pairs += [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+        # A course's own causes come first: they say more than an argument that would have the same effect.
+        pairs = [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+        pairs += [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
         found, end = [], time.process_time() + MOST_SECONDS
         for clause, function, call in pairs:
             (answer,) = answers_of(function, [not_measured(call) | {"cotangents": None}])

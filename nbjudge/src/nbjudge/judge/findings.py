@@ -144,6 +144,13 @@ class Cause(Enum):
     PART_DIFFERS = "Of the {side} of `{name}`, `{part}` is {actual}, not {wanted}."
     VALUE = "{what} {is_} {actual}, and {wanted} is right."
     OTHER_CASE = "{name} is the same as if {clause}."
+    TWO_CAUSES = "Two things are wrong at once. {name} is as if {clause}, and compared with that: {besides}"
+    AS_IF = "It is as if {clause}."
+    TWO_MISTAKES = "Two mistakes together explain {name}. {one} {other}"
+    NO_EFFECT = (
+        "No gradient reaches {parts}: what `{name}` returns does not depend on it, or it was detached on the "
+        "way. {measured}"
+    )
     ONLY_WITH = (
         "`{name}` is wrong in every call with {argument} and right in every call without it: look at what "
         "is done with it. {measured}"
@@ -175,17 +182,30 @@ class Cause(Enum):
         "{name} is too little by the {argument} that went in: it was subtracted, or not added."
     )
     DIFFERENCE = "Every number in {name} is {amount} {more} than it should be."
+    SAME_DIFFERENCE = (
+        "{name} is off by the same numbers at each position of {axis}: something that does not depend on the "
+        "position was added, subtracted or left out."
+    )
     POSITIONS = "{name} agrees except at {where}: at {position} yours is {actual}, and {wanted} is right."
     FACTOR_OF_ROWS = (
         "{name} is right along {axis} up to a factor, which differs from row to row: one is {factor}. Look "
         "at what the numbers are divided by or multiplied with."
     )
     RIGHT_POSITIONS = "{name} is right at {where} only."
+    WRONG_FROM = "{name} is right up to position {last} of {axis}, and wrong from {first} on."
     SIGNS = "Every number in {name} is right but for its sign, which is wrong {count} times of {size}."
     RISING_FUNCTION = (
         "The numbers in {name} are in the right order of size, and wrong: a function was applied to each, or "
         "left out."
     )
+    RISING_IN_ROWS = (
+        "In each row of {name} the numbers are in the right order of size, and wrong: a function was applied "
+        "to what they are made of, or left out."
+    )
+    FUNCTION_APPLIED = "{name} is {function} of what it should be{added}."
+    FUNCTION_LEFT_OUT = "{name} is what it should be before {function}, which is missing."
+    ALL_EQUAL = "Every number in {name} is {number}, and the right ones differ."
+    AT = "{name} is {actual} at {position}, and {wanted} is right."
     SHIFTED_ROWS = (
         "{name} is right along {axis} up to a factor and a shift, which differ from row to row: look at what "
         "is subtracted or divided by, as in a norm."
