@@ -243,7 +243,8 @@ def _other_scale(name: str, weights: Any, expected: Any, case: Case) -> Iterator
 
 def _a_number_for_each_key(name: str, weights: Any, expected: Any) -> Iterator[str]:
     """Say that something that depends on the key alone was added to the scores."""
-    if min(weights.shape[-2:], default=0) < 3 or (expected <= 0).any() or (weights <= 0).any():
+    are_weights = (expected > 0).all() and np.allclose(weights.sum(-1), 1, atol=ROUNDING)
+    if weights.ndim < 2 or min(weights.shape[-2:]) < 3 or not are_weights or (weights <= 0).any():
         return
     own, right = (
         each

@@ -338,7 +338,7 @@ class _Pair:
         for axis, size in enumerate(right.shape):
             rest = tuple(other for other in range(right.ndim) if other != axis)
             # Zeros, as for a query with nothing to attend to, and a single 1 are right in many wrong answers.
-            whole = right.all(axis=rest) & ((self.expected != 0).sum(axis=rest) > 1)
+            whole = right.all(axis=rest) & ((abs(self.expected) > self.limits[1]).sum(axis=rest) > 1)
             if size >= SHORTEST_AXIS and whole.any():
                 first = int(np.argmin(whole))  # the first that is wrong
                 if first and not whole[first:].any():
