@@ -45,4 +45,10 @@ def answer_cells(notebook):
 
 
 def graded_code_cells(notebook):
-    return [c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("grade")]
+    graded = [c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("grade")]
+    return [cell for cell in graded if not is_prediction(cell)]
+
+
+def is_prediction(cell):
+    """Whether a cell asks a question: it is graded, by default for no points."""
+    return cell.id.startswith("predict-") and cell.cell_type == "code"

@@ -4,6 +4,8 @@ import re
 
 from nbformat import NotebookNode
 
+from nbjudge.quiz import read_question
+
 # What no one reads as words on the way: folded answers and hints, mark schemes, formulas, hidden code.
 NOT_READ = [
     re.compile(r"<details>.*?</details>", re.DOTALL),
@@ -13,6 +15,7 @@ NOT_READ = [
     re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", re.DOTALL),
 ]
 PROSE_WORDS_A_MINUTE, CODE_WORDS_A_MINUTE = 150, 75  # code is read at half the speed of prose
+WORD = re.compile(r"[\w’']+")
 QUESTION = 5  # minutes
 EFFORT = re.compile(r"●○* · about (\d+) minutes")
 DEEPER = re.compile(r"^### .+ · about (\d+) minutes$", re.MULTILINE)
@@ -35,10 +38,14 @@ def words(notebook: NotebookNode) -> tuple[int, int]:
         is_answer = cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")
         if is_answer or cell.id == "setup":
             continue
+        question = read_question(cell.source) if cell.cell_type == "code" else None
+        if question is not None:  # its choices are read on the buttons
+            counted["markdown"] += len(WORD.findall(" ".join(question.choices.values())))
+            continue
         text = cell.source
         for unread in NOT_READ:
             text = unread.sub(" ", text)
-        counted[cell.cell_type] += len(re.findall(r"[\w’']+", text))
+        counted[cell.cell_type] += len(WORD.findall(text))
     return counted["markdown"], counted["code"]
 
 

@@ -17,6 +17,7 @@ from lesson_cells import (
     every_lesson,
     every_notebook,
     graded_code_cells,
+    is_prediction,
     marks_of,
 )
 
@@ -66,6 +67,10 @@ def test_every_cell_has_an_id_of_its_own(lesson):
             assert marks_of(cell)["grade_id"] == cell.id, f"nbgrader's id of {cell.id} should be the cell's"
 
 
+def is_graded(cell):
+    return cell.id.startswith("test_") or is_prediction(cell)
+
+
 @every_notebook
 def test_cells_are_marked_for_nbgrader(lesson):
     for cell in read_notebook(lesson.source_path).cells:
@@ -73,7 +78,7 @@ def test_cells_are_marked_for_nbgrader(lesson):
         if not marks:
             continue
         part = (
-            ("setup" if cell.id == "setup" else "graded" if cell.id.startswith("test_") else "answer")
+            ("setup" if cell.id == "setup" else "graded" if is_graded(cell) else "answer")
             if cell.cell_type == "code"
             else ("question" if cell.id.endswith("_question") else "written answer")
         )
@@ -160,7 +165,7 @@ def test_under_every_graded_cell_the_tutor_is_asked(lesson):
     """In a cell that no grading run needs: the sandbox has no tutor, and a panel is no stored output."""
     cells = read_notebook(lesson.source_path).cells
     for cell, below in zip(cells, cells[1:], strict=False):
-        if marks_of(cell).get("grade"):
+        if marks_of(cell).get("grade") and not is_prediction(cell):
             name = cell.id.removeprefix("test_")
             assert below.source == f'check("{name}")', f'below {cell.id} a cell should ask check("{name}")'
             assert below.metadata == ASKED_FOR_HELP, f"the metadata of {below.id} should be {ASKED_FOR_HELP}"

@@ -430,6 +430,9 @@ def write(tmp_path):
             marks = {"nbgrader": {"grade_id": name, "solution": True}}
             source = answers.get(name, "raise NotImplementedError()")
             cells.append(nbformat.v4.new_code_cell(source, id=name, metadata=marks))
+        for name in ("predict-one", "predict-two"):
+            marks = {"nbgrader": {"grade_id": name, "grade": True, "points": 0}}
+            cells.append(nbformat.v4.new_code_cell(f"ask({name!r}, a='x', b='y')", id=name, metadata=marks))
         marks = {"nbgrader": {"grade_id": "why", "solution": True}}
         cells.append(nbformat.v4.new_markdown_cell("In words.", id="why", metadata=marks))
         path = tmp_path / folder / "tiny.ipynb"
@@ -466,12 +469,16 @@ def test_the_table_shows_progress(write, tmp_path, record, monkeypatch):
     (code,) = digests(RIGHT.format(name="double"), "double")
     record.add_check("double", "01_tiny", code, 2, 2)
     record.add_mistakes("double", {"twice": "It is doubled <twice>: `x`."})
+    record.add_check("predict-one", "01_tiny", "a", 1, 1)
+    for answer, points in (("a", 0), ("b", 1)):
+        record.add_check("predict-two", "01_tiny", answer, points, 1)
     (tmp_path / "02_broken").mkdir()
     (tmp_path / "02_broken/broken.ipynb").write_text("<<<<<<< HEAD")
     buttons, status, table = progress_page.show_progress(tmp_path).children
     assert "✓ <code>double</code> <small>(1 try)</small>" in table.value and "1 of 3" in table.value
     assert "Tiny &lt;steps&gt;" in table.value and "why" not in table.value
     assert "It is doubled &lt;twice&gt;: <code>x</code>." in table.value
+    assert "Predictions answered: 2, right at once: 1." in table.value
     assert "cannot be read as a notebook" in table.value
     assert 'Next: <code>twin</code> in <a href="../01_tiny/tiny.ipynb">' in status.value
 

@@ -41,6 +41,11 @@ class SavedLesson:
         """The names of the exercises with an answer in code, in the notebook's order."""
         return tuple(dict.fromkeys(cell.name for cell in self._answers))
 
+    @cached_property
+    def graded_cells(self) -> tuple[str, ...]:
+        """The names of the graded cells; a prediction is called as its cell."""
+        return tuple(cell.name for cell in self.cells if cell.marks.get("grade"))
+
     def answer_of(self, exercise: str) -> str:
         """The saved text of an answer cell; empty if the cell is missing."""
         return next((cell.source for cell in self._answers if cell.name == exercise), "")
@@ -94,6 +99,12 @@ class LessonProgress:
 
     lesson: SavedLesson
     exercises: tuple[ExerciseProgress, ...]
+    predictions: tuple[ExerciseHistory, ...] = ()  # those that were answered
+
+    @property
+    def right_at_once(self) -> int:
+        """The number of predictions whose first answer was right."""
+        return sum(record.is_right and record.tries == 1 for record in self.predictions)
 
     @property
     def right(self) -> int:
@@ -105,7 +116,11 @@ def read_progress(folder: Path, record: LearnerRecord) -> list[LessonProgress]:
     """Return the progress in every lesson of a work folder."""
     records = record.exercises()
     return [
-        LessonProgress(lesson, tuple(_progress(lesson, name, records) for name in lesson.exercises_in_code))
+        LessonProgress(
+            lesson,
+            tuple(_progress(lesson, name, records) for name in lesson.exercises_in_code),
+            tuple(records[name] for name in lesson.graded_cells if name in records),
+        )
         for lesson in read_lessons(folder)
     ]
 

@@ -23,6 +23,7 @@ LEGEND = " &nbsp; ".join(f"{sign} {status.value}" for status, sign in SIGNS.item
 TEXT, LINE, BAR = "var(--jp-content-font-color1)", "var(--jp-border-color2)", "var(--jp-content-font-color2)"
 CELL = f"padding: 0.4em 0.8em; text-align: left; vertical-align: top; border-bottom: 1px solid {LINE};"
 ALL_RIGHT = "Every exercise is right. Thank you for working through the course."
+PREDICTED = "Predictions answered: {answered}, right at once: {right}."
 CONFIRM = "Forget all tries, hints and mistakes? Your notebooks stay as they are."
 NO_TUTOR = (
     "This table shows what the tutor has found, and this copy of the lessons comes without the tutor. Press "
@@ -111,6 +112,9 @@ def _row(lesson: LessonProgress) -> str:
     signs = " &nbsp; ".join(map(_sign, lesson.exercises))
     mistakes = "".join(_mistakes(exercise) for exercise in lesson.exercises)
     count = _bar(lesson.right, len(lesson.exercises))
+    if lesson.predictions:
+        told = PREDICTED.format(answered=len(lesson.predictions), right=lesson.right_at_once)
+        mistakes = f"<p><small>{told}</small></p>{mistakes}"
     return f'<tr>{name}<td style="{CELL}">{count}</td><td style="{CELL}">{signs}{mistakes}</td></tr>'
 
 

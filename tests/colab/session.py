@@ -92,6 +92,12 @@ def main(release, folders):
             session.run(next("".join(cell["source"]) for cell in solved if cell["id"] == name))
             assert "right in all" in repr(session.run(f"check({name!r})")), name
             print(folder, "check names the mistake and accepts the right answer")
+        question = next((name for name in session.cells if name.startswith("predict-")), "")
+        if question:
+            session.run(session.cells[question])
+            replied = repr(session.run(f"ask({question!r}, answer='b')"))
+            assert "✓" in replied or "✗" in replied, question
+            print(folder, "a prediction has its reply")
 
 
 if __name__ == "__main__":

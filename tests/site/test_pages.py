@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import typer
 from axe_playwright_python.sync_playwright import Axe
-from lesson_cells import code_of
+from lesson_cells import code_of, is_prediction
 from nbgrader.preprocessors import NbGraderPreprocessor
 from rich.console import Console
 
@@ -76,14 +76,18 @@ def test_a_page_is_the_release_and_never_a_solution(site, pages, lesson):
     secrets = [
         squeezed(secret)
         for cell in read_notebook(lesson.source_path).cells
+        if not is_prediction(cell)
         for _, secret in SECRETS.findall(cell.source)
     ]
     assert secrets or lesson.name == "start_here"
+    replies = [reply for question in lesson.questions.values() for reply in question.replies.values()]
+    assert len(page.select(".question details p")) == len(replies)  # for all to read, beside their choices
     # What a release says elsewhere as well, such as `return key @ query` in a hint, is no secret.
     assert not [secret for secret in secrets if secret not in given and secret in shown]
 
     codes = [cell.text.rstrip("\n") for cell in page.select(".cell_input pre")]
-    assert codes == [cell.source for cell in release.cells if cell.cell_type == "code"]
+    shown_code = [cell for cell in release.cells if cell.cell_type == "code" and not is_prediction(cell)]
+    assert codes == [cell.source for cell in shown_code]
     for cell in page.select(".tag_answer, .tag_test"):
         assert not cell.select(".cell_output"), "an answer or a test with its output"
 
@@ -293,6 +297,20 @@ def test_a_static_slider_moves(page, site):
     assert seen.evaluate("image => image.complete && image.naturalWidth > 0")
     page.emulate_media(media="print")
     assert seen.count() == static_slider.locator("input").count(), "on paper every frame is there"
+
+
+@pytest.mark.long
+@pytest.mark.browser
+def test_a_prediction_is_answered_without_scripts(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "03_mask/mask.html").as_uri())
+    question = page.locator(".question").first
+    reply = question.get_by_text("A score of 0 looks like nothing")
+    assert not reply.is_visible()
+    question.get_by_text("b · 2 and 3").click()
+    assert reply.is_visible() and not question.get_by_text("Right: the exponential").is_visible()
+    context.close()
 
 
 # ---- the reference has every name that people type, and says of each what its code says ----

@@ -60,6 +60,7 @@ def test_all_set_up_cells_run_and_check_works():
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("set-up cell runs") == len(lessons)
     assert done.stdout.count("check names the mistake and accepts the right answer") == 3
+    assert done.stdout.count("a prediction has its reply") == 11
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
 # The tutor speaks to anyone who writes an answer; of a solved notebook it may show all of the code.
 TUTOR_CALL = re.compile(r"^check\(", re.MULTILINE)
+QUESTION_CALL = re.compile(r"ask\(")
 # "Before you run the next cell: which of the four rows will move?" The page hides what it prints.
 PREDICTION = re.compile(r"\*\*(?:Before you (?:run|look)|Guess first)\b")
 NO_KERNEL = "<p>The notebook shows something here that needs a running kernel.</p>"
@@ -108,7 +109,11 @@ def page_of(lesson: Assignment) -> Page:
         if cell.cell_type == "code":
             marks = cell.metadata.get("nbgrader", {})
             # An answer, or a test that an answer has to pass, shows nothing.
-            shown.outputs = [] if marks.get("solution") or marks.get("grade") else solved.outputs(cell)
+            is_silent = marks.get("solution") or marks.get("grade")
+            question = lesson.questions.get(cell.id)
+            shown.outputs = [] if is_silent else solved.outputs(cell)
+            if question is not None:  # each choice with its reply, which a click unfolds
+                shown.outputs = [_html(f'<div class="question">{question.as_html()}</div>')]
             if any("image/png" in output.get("data", {}) for output in shown.outputs):
                 shown.metadata["mystnb"] = {"image": {"alt": _alt_text(alt_texts, lesson, cell.id)}}
         page.notebook.cells.append(shown)
@@ -120,13 +125,21 @@ def page_of(lesson: Assignment) -> Page:
 
 def _tags(cells: list[NotebookNode], place: int) -> list[str]:
     """Return what the cell is, as classes of its HTML; and whether its output is folded."""
-    cell, before = cells[place], cells[place - 1] if place else None
-    marks = cell.metadata.get("nbgrader", {})
+    cell = cells[place]
+    above = (each for each in reversed(cells[:place]) if not _asks(each))
+    before, marks = next(above, None), cell.metadata.get("nbgrader", {})
+    if _asks(cell):
+        return ["question", "remove-input"]
     tags = ["answer"] if marks.get("solution") else ["test"] if marks.get("grade") else []
     predicted = before is not None and before.cell_type == "markdown" and PREDICTION.search(before.source)
     if cell.cell_type == "code" and predicted and not SLIDER_CALL.search(cell.source):
         tags.append("hide-output")
     return tags
+
+
+def _asks(cell: NotebookNode) -> bool:
+    """Return whether a cell is a prediction to click, between the text and the code that it predicts."""
+    return bool(cell.cell_type == "code" and QUESTION_CALL.match(cell.source))
 
 
 def alt_texts_of(folder: str) -> dict[str, str]:

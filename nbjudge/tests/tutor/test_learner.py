@@ -231,4 +231,4 @@ def test_one_line_says_that_the_tutor_is_starting(monkeypatch, capsys, is_starti
 
 def test_a_script_has_no_reader(monkeypatch):
     monkeypatch.setattr(checking, "get_ipython", lambda: None)
-    assert not checking._has_reader()
+    assert not checking.has_reader()

@@ -356,6 +356,8 @@ def _table(assignment: str, done: Sequence[GradedSubmission]) -> Table:
     for graded in done:
         for notebook in graded.notebooks:
             for exercise, verdict in notebook.verdicts.items():
+                if not verdict.max_points:
+                    continue  # a question that is worth nothing
                 points.setdefault(exercise, []).append(verdict.points)
                 max_points[exercise] = verdict.max_points
     table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))

@@ -26,8 +26,10 @@ from nbjudge.course.loading import (
     put_in_order,
     read_plain_cells,
 )
+from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import first_few
+from nbjudge.quiz import Question, read_question
 from nbjudge.settings import GradingSettings, Limits
 from nbjudge.submission.files import plain_file_names
 
@@ -40,6 +42,10 @@ CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
 TWICE = (
     "The checks of {checks} have two exercises for `{name}`, and a notebook has one for each function: put "
     "all case groups into one of them, and leave the other cell to its own test."
+)
+QUESTION = (
+    "The question {name!r} must have the id of its cell, {cell!r}, as its name, and `right`, `replies` and "
+    "`within` in a region of hidden tests: put them there, or students get the key."
 )
 WITHOUT_CHECKS = "Without checks, points are changed in the formgrader."
 
@@ -207,9 +213,27 @@ class Assignment:
         return {}
 
     @cached_property
+    def questions(self) -> dict[str, Question]:
+        """The questions of the notebook, by name, which is the id of their graded cell.
+
+        Raises CourseError if one cannot be read, has another name or shows its key to students.
+        """
+        regions, questions = Regions.of(read_config(self.course.root)), {}
+        for cell in read_plain_cells(self.source_path):
+            if cell.cell_type == "code" and cell.marks.get("grade"):
+                question = read_question(cell.source)
+                if question is not None and question.right is not None:
+                    shown = read_question(regions.without_hidden_tests(cell.source)[0])
+                    if question.name != cell.name or shown != question.without_key():
+                        raise CourseError(QUESTION.format(name=question.name, cell=cell.name))
+                    questions[cell.name] = question
+        return questions
+
+    @cached_property
     def judged_cells(self) -> dict[str, tuple[str, float]]:
         """The graded cells that the judge decides: by their id, the exercise and the cell's points."""
         chosen = {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
+        chosen |= {name: name for name in self.questions}
         cells = {}
         for cell in read_plain_cells(self.source_path):
             if cell.cell_type == "code" and cell.marks.get("grade"):
@@ -234,6 +258,8 @@ class Assignment:
             if exercise.cell and exercise.cell not in self.judged_cells
         ]
         for cell_id, (name, points) in self.judged_cells.items():
+            if name in self.questions:
+                continue
             if name not in self.exercises:
                 problems.append(
                     f"The cell {cell_id!r} of {self.source_path} calls check({name!r}), "

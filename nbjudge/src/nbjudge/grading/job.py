@@ -37,7 +37,8 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.course.student_change import seed_student
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
-from nbjudge.grading.regrades import record_answers
+from nbjudge.grading.regrades import record_answers, typed_in
+from nbjudge.judge.question_verdict import question_verdict
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
@@ -45,6 +46,7 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
 from nbjudge.probe.watching import WatchedCalls
+from nbjudge.quiz import ANSWERS_FILE, read_answers
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.settings import GradingSettings
@@ -81,8 +83,10 @@ def grade(
 
     A test without a `check` is run like any other cell; nbgrader reads its points from the outputs. The
     verdicts are written only after the kernel has ended, so that nothing it sends can reach one. Raises
-    SandboxError if no kernel can be started.
+    SandboxError if no kernel can be started. Questions need no kernel: their cells are not run.
     """
+    file = folder / ANSWERS_FILE  # read before a student's code can write it
+    answers = read_answers(file.read_bytes() if file.is_file() else None, typed_in(notebook.cells))
     judged = list[tuple[NotebookNode, Verdict, Status]]()
     written = list[NotebookNode]()  # the cells of the student's that have run
     costs = costs or Costs()
@@ -93,10 +97,15 @@ def grade(
             if is_left_out(cell):
                 cell.outputs = [nbformat.from_dict(LEFT_OUT)]
                 continue
+            name = checked_exercise(cell)
+            if name in assignment.questions:
+                points = assignment.judged_cells[name][1]
+                verdict = question_verdict(assignment.questions[name], answers.get(name), points)
+                judged.append((cell, verdict, Status.COMPLETED))
+                continue
             _run(kernel, cell)
             if is_written_by_student(cell):
                 written.append(cell)
-            name = checked_exercise(cell)
             if name is None:
                 _settle_points(cell)
                 continue
@@ -224,10 +233,19 @@ def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason
             # nbgrader gives a silent test full marks.
             cell.outputs = [_error("NotRun", reason)]
         if name is not None:
-            groups = (GroupVerdict(g.name, g.points, False) for g in assignment.exercises[name].groups)
-            verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
+            verdicts.append(_nothing_earned(assignment, name, reason))
             write_verdict(cell, verdicts[-1], Status.NOT_RUN)
     return verdicts
+
+
+def _nothing_earned(assignment: Assignment, name: str, reason: str) -> Verdict:
+    if name in assignment.questions:
+        points = assignment.judged_cells[name][1]
+        return replace(
+            question_verdict(assignment.questions[name], None, points), findings=(Finding(reason),)
+        )
+    groups = (GroupVerdict(each.name, each.points, False) for each in assignment.exercises[name].groups)
+    return Verdict(name, 0, tuple(groups), (Finding(reason),))
 
 
 def _run(kernel: KernelClient, cell: NotebookNode) -> None:

@@ -42,6 +42,7 @@ from nbjudge.grading.job import (
     stopped_with,
 )
 from nbjudge.plain_text import cell_label, first_few
+from nbjudge.quiz import ANSWERS_FILE
 from nbjudge.record.graded_cell import Status, read_cell_status
 from nbjudge.sandbox.bubblewrap import readable, sandbox_refusal, shown_to_students
 from nbjudge.settings import GradingSettings, execute_remarks
@@ -182,7 +183,8 @@ def solution_job(assignment: Assignment, settings: GradingSettings) -> GradingJo
     config = settings.config
     notebook = solved_form(assignment, config)
     others = {f"{each.name}.ipynb": each for each in assignment.course.assignments_in(assignment.folder)}
-    files = {}
+    right = {name: question.right_answer for name, question in assignment.questions.items()}
+    files = {ANSWERS_FILE: json.dumps(right).encode()} if right else {}
     for name in named_notebooks(notebook.cells, others.keys() - {f"{assignment.name}.ipynb"}):
         files[name] = nbformat.writes(
             without_hidden_regions(solved_form(others[name], config), config)

@@ -26,6 +26,7 @@ from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Points, Regrade, Verdict
 from nbjudge.parsing import parsed, reached
+from nbjudge.quiz import ANSWERS_FILE, read_answers, read_question
 from nbjudge.record.graded_cell import read_verdict, write_regrade
 
 LONGEST_PARSED = 20_000  # characters; some longer code takes Python's parser gigabytes
@@ -111,6 +112,12 @@ def apply_regrades(notebook: NotebookNode, assignment: Assignment, student: str)
     return given
 
 
+def typed_in(cells: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the code that a student has written in a merged notebook, cell by cell."""
+    own = (cell for cell in cells if cell.get("cell_type") == "code" and is_written_by_student(cell))
+    return [str(cell.get("source") or "") for cell in own]
+
+
 @dataclass(frozen=True)
 class _Cell:
     """A code cell before a judged one."""
@@ -136,14 +143,18 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
 
     Equal answers share a digest. It covers the student's code cells since the judged cell before, the
     student's earlier ones, and the files. Not covered is an earlier cell that only defines functions and
-    classes, if none of their names is written in code that counts.
+    classes, if none of their names is written in code that counts. A question's is its answer alone.
     """
     answers: dict[str, str] = {}
+    read_by_code = {path: content for path, content in files.items() if path != ANSWERS_FILE}
+    given = read_answers(files.get(ANSWERS_FILE), typed_in(cells))
     read: list[_Cell] = []
     part = 0
     for cell in cells:
         exercise = checked_exercise(cell)
-        if exercise is not None:
+        if exercise is not None and read_question(str(cell.get("source") or "")) is not None:
+            answers[exercise] = _digest([f"answered {given.get(exercise)}"], {})
+        elif exercise is not None:
             counted = _counted(read, part, exercise)
             # The place among the course's cells is part of the answer, for which each of them leaves a mark.
             codes = [
@@ -151,7 +162,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
                 for index, each in enumerate(read)
                 if index in counted or not each.by_student
             ]
-            answers[exercise] = _digest(codes, files)
+            answers[exercise] = _digest(codes, read_by_code)
             part = len(read)
         elif cell.get("cell_type") == "code":
             read.append(_read(str(cell.get("source") or ""), is_written_by_student(cell)))

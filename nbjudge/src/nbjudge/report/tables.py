@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import StatisticsError, correlation, mean, median, quantiles
 from typing import Any
 
+from nbjudge.judge.question_verdict import RIGHT_ANSWER
 from nbjudge.judge.verdict import FORBIDDEN, GroupVerdict
 from nbjudge.report.gather import ClassResults, Key, stops_with
 
@@ -86,7 +87,7 @@ def exercises(assignment: ClassResults) -> Table:
                 "points": max_points,
                 "mean": mean(marked) if marked else None,
                 "median": median(marked) if marked else None,
-                "full": sum(points >= max_points for points in marked),
+                "full": sum(points >= max_points > 0 for points in marked),
                 "part": sum(0 < points < max_points for points in marked),
                 "none": sum(points <= 0 < max_points for points in marked),
                 "to mark": sum(grade.waits for grade in grades),
@@ -110,6 +111,8 @@ def findings(assignment: ClassResults, anonymous: bool = False) -> tuple[Table, 
         if verdict.regrade is not None and verdict.points >= verdict.max_points:
             continue  # an instructor found nothing wrong
         for finding in dict.fromkeys(verdict.findings):
+            if finding.kind == RIGHT_ANSWER:
+                continue
             found = (key, finding.mistake, "" if finding.mistake else finding.kind or finding.sentence)
             told[found].append((submission.student, finding.sentence))
     rows: list[Row] = []

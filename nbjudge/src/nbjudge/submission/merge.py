@@ -30,6 +30,7 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import (
     Origin,
     added_cell_id,
+    checked_exercise,
     is_left_out,
     is_released_text,
     is_written_by_student,
@@ -38,6 +39,7 @@ from nbjudge.cell_metadata import (
     record_remarks,
 )
 from nbjudge.plain_text import shown_name
+from nbjudge.quiz import read_question
 from nbjudge.submission.read_submission import (
     DATA,
     PICTURE,
@@ -57,6 +59,9 @@ BRACKET = re.compile(r"[\[\]]")
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
 WRITTEN_BELOW = "The written answer {} was found below its cell, which was as given out."
+QUESTION_IS_OURS = (
+    "The cell of the question {} was {}: it was graded as given out, with the answer that was kept."
+)
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
@@ -91,6 +96,12 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
                 _write_prose(cell, chosen, space)
             if cell.cell_type != "code" and any(match.position is None for match in answers[position]):
                 remarks.append(WRITTEN_BELOW.format(shown_name(_grade_id(cell))))
+        if checked_exercise(cell) and read_question(cell.source) is not None:
+            # One of several copies is enough; an empty text is a deleted cell's.
+            texts = [match.cell.source for match in matches if match.position == position]
+            if not any(text.strip() == cell.source.strip() for text in texts):
+                state = "changed" if any(texts) else "missing"
+                remarks.append(QUESTION_IS_OURS.format(shown_name(_grade_id(cell)), state))
         merged.cells += [cell, *_added_cells(own[position], position, space)]
     remarks += space.remarks
     prose = [cell for cell in merged.cells if cell.cell_type != "code" and is_written_by_student(cell)]

@@ -75,7 +75,8 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
 
     Raises CourseError where a cell of the source notebook fails by itself.
     """
-    judged = assignment.exercise_of_cell
+    questions = assignment.questions
+    judged = {cell: name for cell, name in assignment.exercise_of_cell.items() if name not in questions}
     if not judged:
         return []
     regions, folder = Regions.of(read_config(assignment.course.root)), assignment.source_path.parent
@@ -85,7 +86,7 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
     silence = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
     with loading.in_folder(folder), loading.without_windows(), silence[0], silence[1]:
         for cell in loading.read_plain_cells(assignment.source_path):
-            if cell.cell_type != "code" or cell.is_left_out:
+            if cell.cell_type != "code" or cell.is_left_out or cell.name in questions:
                 continue
             name = judged.get(cell.name)
             if name is None:

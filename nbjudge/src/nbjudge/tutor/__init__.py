@@ -22,6 +22,7 @@ from nbjudge import lazily
 
 if TYPE_CHECKING:
     from nbjudge.tutor.learner import has_tutor as has_tutor
+    from nbjudge.tutor.learner.asking import ask as ask
     from nbjudge.tutor.learner.checking import begin_notebook as begin_notebook
     from nbjudge.tutor.learner.checking import check as check
     from nbjudge.tutor.learner.live_box import STORED as STORED
@@ -35,6 +36,7 @@ _import_name, __all__ = lazily(
     __name__,
     {
         "nbjudge.tutor.learner": "has_tutor",
+        "nbjudge.tutor.learner.asking": "ask",
         "nbjudge.tutor.learner.checking": "begin_notebook check",
         "nbjudge.tutor.learner.live_box": "LiveBox STORED",
         "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
@@ -45,7 +47,7 @@ _import_name, __all__ = lazily(
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is used; with `check`, the tutor starts while the learner reads."""
-    if name == "check":
+    """Import a public name when it is used; with `ask` or `check`, the tutor starts while one reads."""
+    if name in ("ask", "check"):
         _import_name("begin_notebook")()
     return _import_name(name)

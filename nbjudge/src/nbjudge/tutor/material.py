@@ -18,6 +18,7 @@ from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import global_names, parsed, source_of
+from nbjudge.quiz import Question
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
@@ -127,6 +128,14 @@ class Material:
 
     assignments: Mapping[str, TutoredAssignment]
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)
+
+    def find_question(self, name: str, folder: str = "") -> tuple[TutoredAssignment, Question]:
+        """The question of this name and its assignment, if possible in this folder. CourseError if none."""
+        first = [self.assignments[folder]] if folder in self.assignments else []
+        for assignment in [*first, *self.assignments.values()]:
+            if name in assignment.assignment.questions:
+                return assignment, assignment.assignment.questions[name]
+        raise CourseError(f"There is no question {name!r}: give its cell its text back, or take a new copy.")
 
     def find(self, name: str, folder: str = "") -> TutoredAssignment:
         """The assignment of an exercise, if possible in this folder. CourseError where there is none."""

@@ -55,6 +55,13 @@ class HelpRequest(Request, tag="help", kw_only=True):
     program: Digest = ""
 
 
+class QuestionRequest(Request, tag="question", kw_only=True):
+    """Reply to the answer to a question (`nbjudge.quiz`)."""
+
+    question: Name
+    answer: Name
+
+
 class OnePageRequest(Request, tag="one_page", kw_only=True):
     """Show all code of the assignment to a learner whose answers to these exercises are right."""
 
@@ -125,6 +132,13 @@ class Help(Message, tag_field="type", tag="help", kw_only=True):
     parts: list[Part]
 
 
+class QuestionReply(Message, tag_field="type", tag="reply", kw_only=True):
+    """The reply to an answer, and the share of the points that it would earn."""
+
+    sentence: str
+    credit: float
+
+
 class WrittenExercise(Message, tag_field="type", tag="written", kw_only=True):
     """The exercise is answered in words, which the tutor does not check."""
 
@@ -144,9 +158,9 @@ class TutorReady(Message, tag_field="type", tag="ready", kw_only=True):
     source: str
 
 
-AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest
+AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest | QuestionRequest
 REQUESTS = {kind.__struct_config__.tag: kind for kind in get_args(AnyRequest)}
-Reply = CallRequest | CheckResult | Help | WrittenExercise | Notice | TutorReady
+Reply = CallRequest | CheckResult | Help | QuestionReply | WrittenExercise | Notice | TutorReady
 
 
 def encode(message: Message) -> tuple[bytes, ...]:

@@ -39,6 +39,8 @@ MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 VARIABLE_DIFFERS = "Its value is not the right one. Which is right the tutor does not say: it is the answer."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
+NO_SUCH_ANSWER = "This is none of the answers: choose again."
+WITH_THE_GRADE = "Your answer is kept. What there is to say about it comes with your grade."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
 NO_RESULT = ("missing", "raised", "unreadable")
 CHECK_ENDED = "This check is over: run its cell again."
@@ -78,6 +80,8 @@ class Tutor:
 
         Raises CourseError if the course has no such exercise or assignment.
         """
+        if isinstance(request, messages.QuestionRequest):
+            return self._reply_to_answer(request)
         assignment = self._assignment(request)
         if assignment is None:
             return messages.Notice(sentence=CHECK_ENDED)
@@ -104,7 +108,10 @@ class Tutor:
                 opened.conversation.answer(request)
                 return self._next_reply(request.conversation, opened, disclosure)
 
-    def _assignment(self, request: messages.AnyRequest) -> TutoredAssignment | None:
+    def _assignment(
+        self,
+        request: messages.CheckRequest | messages.HelpRequest | messages.OnePageRequest | messages.CallReply,
+    ) -> TutoredAssignment | None:
         """The assignment of a request; None if its conversation has ended."""
         if isinstance(request, messages.CallReply):
             opened = self._open.get(request.conversation)
@@ -119,6 +126,17 @@ class Tutor:
                 f"folder its name back: {known}."
             )
         return self._material.assignments[folder]
+
+    def _reply_to_answer(self, request: messages.QuestionRequest) -> messages.Reply:
+        """What a question that is worth points says comes with the grade."""
+        assignment, question = self._material.find_question(request.question, request.folder)
+        answer = question.read(request.answer)
+        if not answer:
+            return messages.Notice(sentence=NO_SUCH_ANSWER)
+        points = assignment.assignment.judged_cells[question.name][1]
+        if points or self._material.disclosure.on(assignment.folder, date.today()) != Disclosure.FULL:
+            return messages.Notice(sentence=WITH_THE_GRADE)
+        return messages.QuestionReply(sentence=question.reply(answer), credit=question.credit(answer))
 
     def _check(
         self, request: messages.CheckRequest, assignment: TutoredAssignment, disclosure: Disclosure

@@ -141,7 +141,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
     from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
 
     notes = list[str]()
-    if connection.is_starting and not connection.has_announced_start and _has_reader():
+    if connection.is_starting and not connection.has_announced_start and has_reader():
         print(STARTING)
         connection.has_announced_start = True
     reply = connection.send(request)
@@ -159,7 +159,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
     return reply, notes
 
 
-def _has_reader() -> bool:
+def has_reader() -> bool:
     """Return whether someone sits at the notebook: programs that run notebooks cannot answer a prompt."""
     return bool(getattr(getattr(get_ipython(), "kernel", None), "_allow_stdin", False))
 

@@ -1,0 +1,304 @@
+"""Questions to click: how they are read and scored, what students are given, and how they are graded."""
+
+import copy
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from statistics import median, stdev
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+from nbgrader_command import run
+
+from nbjudge.batch.coordinator import _table
+from nbjudge.course.course import Course
+from nbjudge.errors import CourseError
+from nbjudge.grading.job import run_job
+from nbjudge.grading.prepare import solution_job
+from nbjudge.grading.regrades import answers_of
+from nbjudge.judge.question_verdict import question_verdict
+from nbjudge.quiz import question_of, read_answers, read_question
+from nbjudge.record.graded_cell import read_verdict
+from nbjudge.settings import GradingSettings
+from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
+from nbjudge.tutor.learner import OFF, asking, checking
+from nbjudge.tutor.learner.record import LearnerRecord
+from nbjudge.tutor.material import material_of
+from nbjudge.tutor.messages import QuestionReply, QuestionRequest
+from nbjudge.tutor.tutor import WITH_THE_GRADE, Tutor
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "statistics"
+ONE = {"a": "the mean", "b": "the median", "right": "b", "replies": {"a": "It moves.", "b": "It stays."}}
+SEVERAL = {
+    "several": True,
+    **{letter: letter.upper() for letter in "abcd"},
+    "right": "ad",
+    "replies": {letter: f"about {letter}" for letter in "abcd"},
+}
+PRACTICE = (("counted", 1), ("practice", 0))
+NUMBER = {"right": 0.5, "within": 0.01, "replies": {0.25: "A quarter.", "otherwise": "No."}}
+RANGE = {"right": (0, 1), "replies": {"otherwise": "It is a share."}}
+WORD = {"right": ("softmax", "soft max"), "replies": {"relu": "It has no sum.", "otherwise": "No."}}
+
+
+@pytest.fixture
+def course(tmp_path):
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer", "credit"),
+    [
+        (ONE, "b", 1),
+        (ONE, " B ", 1),
+        (ONE, "a", 0),
+        (ONE, "ab", 0),
+        (ONE, "x", 0),
+        (ONE, None, 0),
+        (SEVERAL, "da", 1),
+        (SEVERAL, "a", 0.5),
+        (SEVERAL, "abd", 0.5),
+        (SEVERAL, "abcd", 0),
+        (SEVERAL, "", 0),
+        (NUMBER, "0,5", 1),
+        (NUMBER, "0.51", 1),
+        (NUMBER, "0.52", 0),
+        (NUMBER, "nan", 0),
+        (NUMBER, "half", 0),
+        (RANGE, "1", 1),
+        (RANGE, "-1", 0),
+        (WORD, "Soft  Max", 1),
+        (WORD, "relu", 0),
+        (WORD, "x" * 101, 0),
+    ],
+)
+def test_an_answer_earns_its_share(arguments, answer, credit):
+    question = question_of("it", arguments)
+    assert question.credit(question.read(answer)) == credit
+    verdict = question_verdict(question, answer, 3)
+    assert (verdict.points, verdict.max_points) == (3 * credit, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer", "reply"),
+    [
+        (ONE, "a", "It moves."),
+        (SEVERAL, "ab", "“A”: about a “B”: about b"),
+        (NUMBER, "0.2512", "A quarter."),
+        (NUMBER, "7", "No."),
+        (WORD, "ReLU", "It has no sum."),
+    ],
+)
+def test_a_wrong_answer_has_its_own_reply(arguments, answer, reply):
+    assert question_of("it", arguments).reply(answer) == reply
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"right": "c"}, "needs the letter of one choice"),
+        ({"right": "ab"}, "needs the letter of one choice"),
+        ({"several": True, "right": "ab"}, "letters of some choices, not of all"),
+        ({"replies": {"a": "It moves."}}, "no reply for b"),
+        ({"bb": "both"}, "called by one letter each"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(changes, sentence):
+    with pytest.raises(CourseError, match=sentence):
+        question_of("it", ONE | changes)
+
+
+def test_a_computed_key_is_refused():
+    with pytest.raises(CourseError, match="computed"):
+        read_question('ask("it", a="x", b="y", right=the_key)')
+
+
+@pytest.mark.parametrize("source", ["import numpy", "ask(", "ask(name)", "task('it')", "%run it\nask('x')"])
+def test_other_cells_ask_no_question(source):
+    assert read_question(source) is None
+
+
+def test_each_choice_has_its_reply_folded():
+    shown = question_of("it", ONE).as_html()
+    assert shown.count("<details>") == 2 and "<summary>a · the mean</summary><p>✗ It moves.</p>" in shown
+    assert "moves" not in question_of("it", ONE).without_key().as_html()
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"it": 3}', b"\xff", b"[" * 10_000, b" " * 2**17])
+def test_an_answers_file_may_hold_anything(content):
+    assert read_answers(content, ["x = 1\nask('it', answer='b')"]) == {"it": "b"}
+
+
+def test_the_file_comes_before_what_was_typed():
+    assert read_answers(b'{"it": "a"}', ["ask('it', answer='b')", "ask('other', answer='c')"]) == {
+        "it": "a",
+        "other": "c",
+    }
+
+
+def test_numbers_of_the_example_are_right(course):
+    questions = Course(course).choose_one("middle").questions
+    before, after = [20, 22, 25, 28, 35], [20, 22, 25, 28, 350]
+    assert questions["boss"].replies["b"] == (
+        f"Right: the mean goes from {Fraction(sum(before), 5)} to {Fraction(sum(after), 5)}, "
+        f"the median stays {median(before)}."
+    )
+    assert median(before) == median(after) and sum(after) - sum(before) == 315
+    assert questions["two-values"].credit(f"{stdev([2, 6]):.2f}") == 1
+
+
+def test_students_get_no_key(course):
+    lesson = Course(course).choose_one("middle")
+    notebook = nbformat.read(lesson.source_path, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.id == "boss")
+    cell.source = cell.source.replace("### BEGIN HIDDEN TESTS", "").replace("### END HIDDEN TESTS", "")
+    nbformat.write(notebook, lesson.source_path)
+    with pytest.raises(CourseError, match="or students get the key"):
+        _ = Course(course).choose_one("middle").questions
+
+
+@pytest.mark.parametrize("other", [{"boss": "a"}, {"boss": "b", "robust": "a"}])
+def test_same_answers_are_known_by_themselves(other):
+    """A regrade of one question, or of code, does not depend on the answers to the others."""
+    cells = [
+        {
+            "cell_type": "code",
+            "source": "ask('boss', a='x', b='y')",
+            "metadata": {"nbjudge": {"check": "boss"}},
+        },
+        {"cell_type": "code", "source": "f(1)", "metadata": {"nbjudge": {"check": "f"}}},
+    ]
+    first, second = (
+        answers_of(cells, {"answers.json": json.dumps(kept).encode()}) for kept in ({"boss": "b"}, other)
+    )
+    assert first["f"] == second["f"]
+    assert (first["boss"] == second["boss"]) == (other["boss"] == "b")
+
+
+def test_the_table_of_a_class_has_what_is_worth_points():
+    verdicts = {name: question_verdict(question_of(name, ONE), "a", points) for name, points in PRACTICE}
+    table = _table("quiz1", [SimpleNamespace(notebooks=[SimpleNamespace(verdicts=verdicts)])])
+    assert [str(cell) for cell in table.columns[0].cells] == ["counted"]
+
+
+def tutor_of(course, points, disclosure=Disclosure.FULL):
+    source = course / "source" / "quiz1" / "middle.ipynb"
+    notebook = nbformat.read(source, as_version=4)
+    for cell in notebook.cells:
+        if "points" in cell.metadata.get("nbgrader", {}):
+            cell.metadata.nbgrader["points"] = points
+    nbformat.write(notebook, source)
+    material = material_of(Course(course))
+    return Tutor(
+        SimpleNamespace(find_question=material.find_question, disclosure=DisclosureSettings(disclosure))
+    )
+
+
+@pytest.mark.parametrize(
+    ("points", "disclosure", "is_told"),
+    [(0, Disclosure.FULL, True), (1, Disclosure.FULL, False), (0, Disclosure.MEASURED, False)],
+)
+def test_the_tutor_tells_where_it_may(course, points, disclosure, is_told):
+    tutor = tutor_of(course, points, disclosure)
+    reply = tutor.reply(QuestionRequest(folder="quiz1", question="boss", answer="a"))
+    if is_told:
+        assert (
+            isinstance(reply, QuestionReply) and reply.credit == 0 and "25 before and after" in reply.sentence
+        )
+    else:
+        assert reply.sentence == WITH_THE_GRADE
+
+
+def test_an_unknown_question_is_one_sentence(course):
+    with pytest.raises(CourseError, match="There is no question 'bos'"):
+        tutor_of(course, 0).reply(QuestionRequest(folder="quiz1", question="bos", answer="a"))
+
+
+@pytest.fixture
+def notebook_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checking, "record", LearnerRecord(tmp_path / ".record" / "exercises.json"))
+    return tmp_path
+
+
+def test_the_answer_and_its_reply_are_kept(notebook_folder, monkeypatch):
+    monkeypatch.setattr(
+        checking, "converse", lambda request: (QuestionReply(sentence="It moves.", credit=0), [])
+    )
+    (notebook_folder / "answers.json").write_text('{"other": "c"}')
+    asked = asking.ask("it", a="the mean", b="the median")
+    asked.give("a")
+    assert "Your answer: <strong>the mean</strong></p><p>✗ It moves.</p>" in asked._repr_html_()
+    assert json.loads((notebook_folder / "answers.json").read_text()) == {"other": "c", "it": "a"}
+    history = LearnerRecord(notebook_folder / ".record" / "exercises.json").exercise("it")
+    assert (history.code, history.tries, history.is_right) == ("a", 1, False)
+    again = asking.ask("it", a="the mean", b="the median")  # after a restart
+    assert again.answer == "a"
+    assert asking.ask("it", answer="b").answer == "b"  # typed, by the name of a question that was asked
+
+
+def test_without_a_tutor_the_answer_is_kept(notebook_folder, monkeypatch):
+    monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
+    asked = asking.ask("it", a="the mean", b="the median", answer="b")
+    assert asking.KEPT in repr(asked) and '"it": "b"' in (notebook_folder / "answers.json").read_text()
+
+
+def test_where_nothing_can_be_saved_it_is_said(notebook_folder, monkeypatch):
+    monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
+    (notebook_folder / "answers.json").mkdir()
+    asked = asking.ask("it", a="the mean", b="the median", answer="b")
+    assert "could not be saved" in repr(asked) and asked.answer == "b"
+
+
+def test_stock_nbgrader_gives_no_points_unseen(notebook_folder, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(RuntimeError, match="graded by nbjudge"):
+        asking.ask("it", **ONE)
+
+
+@pytest.mark.integration
+def test_a_class_is_graded_without_its_code(course):
+    """Answers from the file, from a cell, and where the question's cells were changed or deleted."""
+    config = course / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nfrom nbjudge import configure\n\nconfigure(c)\n")
+    run(course, "generate_assignment", "quiz1")
+    released = nbformat.read(course / "release/quiz1/middle.ipynb", as_version=4)
+    assert "right=" not in (course / "release/quiz1/middle.ipynb").read_text()
+    kept = {"boss": "b", "robust": "abd", "two-values": "2.83"}
+    by_student = {"ada": kept, "bob": {}, "cyd": kept, "dan": kept}
+    for student, answers in by_student.items():
+        notebook = copy.deepcopy(released)
+        questions = [cell for cell in notebook.cells if cell.source.startswith("ask(")]
+        if student == "bob":
+            notebook.cells.append(new_code_cell("ask('boss', answer='b')"))
+        if student == "cyd":
+            questions[0].source = "ask('boss', a='everything')\nraise SystemExit"
+        if student == "dan":
+            notebook.cells = [cell for cell in notebook.cells if cell not in questions]
+        folder = course / "submitted" / student / "quiz1"
+        folder.mkdir(parents=True)
+        nbformat.write(notebook, folder / "middle.ipynb")
+        if answers:
+            (folder / "answers.json").write_text(json.dumps(answers))
+    run(course, "autograde", "quiz1")
+    points = {}
+    for student in by_student:
+        graded = nbformat.read(course / "autograded" / student / "quiz1/middle.ipynb", as_version=4)
+        verdicts = [verdict for cell in graded.cells if (verdict := read_verdict(cell))]
+        points[student] = [verdict.points for verdict in verdicts]
+        notice = graded.cells[0].source
+        assert ("was missing" in notice, "was changed" in notice) == (student == "dan", student == "cyd")
+    assert points == {"ada": [1, 1, 1], "bob": [1, 0, 0], "cyd": [1, 1, 1], "dan": [1, 1, 1]}
+    run(course, "generate_feedback", "quiz1")
+    page = (course / "feedback/ada/quiz1/middle.html").read_text()
+    assert "Every value is in the sum." in page and "a wrong choice takes these points back" in page
+
+
+@pytest.mark.integration
+def test_the_solution_of_the_example_has_all_points(course):
+    assignment = Course(course).choose_one("middle")
+    result = run_job(solution_job(assignment, GradingSettings()), assignment)
+    assert [(points, of) for _, points, of in result.points] == [(1, 1), (2, 2), (1, 1)]
