@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from nbjudge.tutor import check
+    from nbjudge.tutor import check, hunt, hunts
 
-__all__ = ["check"]
+__all__ = ["check", "hunt", "hunts"]
 
 
 def __getattr__(name: str) -> object:
-    """Import `check` when it is first used: most of the package does not need it."""
-    if name == "check":
+    """Import the tutor's names when they are first used: most of the package does not need them."""
+    if name in __all__:
         from attention_lab.tutor import begin_notebook
 
         begin_notebook()
-        from nbjudge.tutor import check
+        import nbjudge.tutor
 
-        return check
+        return getattr(nbjudge.tutor, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

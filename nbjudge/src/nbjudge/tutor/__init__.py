@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nbjudge.tutor.learner import has_tutor
     from nbjudge.tutor.learner.checking import begin_notebook, check
+    from nbjudge.tutor.learner.hunting import hunt, hunts
     from nbjudge.tutor.learner.live_box import STORED, LiveBox
     from nbjudge.tutor.learner.record import ExerciseHistory, LearnerRecord
     from nbjudge.tutor.learner.result import with_code
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "nbjudge.tutor.learner": "has_tutor",
     "nbjudge.tutor.learner.checking": "begin_notebook check",
+    "nbjudge.tutor.learner.hunting": "hunt hunts",
     "nbjudge.tutor.learner.live_box": "LiveBox STORED",
     "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
     "nbjudge.tutor.learner.result": "with_code",
@@ -40,11 +42,11 @@ PUBLIC = {name: module for module, names in _MODULES.items() for name in names.s
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; with `check`, the tutor starts while the learner reads."""
+    """Import a public name when it is first used; `check` and `hunt` start the tutor meanwhile."""
     if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "check":
-        import_module(PUBLIC[name]).begin_notebook()
+    if name in ("check", "hunt", "hunts"):
+        import_module(PUBLIC["check"]).begin_notebook()
     return getattr(import_module(PUBLIC[name]), name)
 
 
@@ -56,6 +58,8 @@ __all__ = [
     "begin_notebook",
     "check",
     "has_tutor",
+    "hunt",
+    "hunts",
     "tutor_options",
     "with_code",
 ]
