@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from test_check_in_any_course import outputs_of
 
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
@@ -16,8 +17,6 @@ from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import CallReply, CallRequest, HuntRequest
 from nbjudge.tutor.tutor import Tutor
 from nbjudge.values.packing import pack
-
-from .test_check_in_any_course import outputs_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "statistics"
 RIGHT_LINE = "(len(sample) - 1)"
@@ -196,7 +195,9 @@ def test_a_hunt_in_a_kernel(tmp_path):
         "hunt('deviation', 3)",
     ]
     course = Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
-    _, shown, found, hint, broken, fixed, listed, is_named, none = outputs_of(course / "source" / "ps1", cells)
+    _, shown, found, hint, broken, fixed, listed, is_named, none = outputs_of(
+        course / "source" / "ps1", cells
+    )
     assert "def deviation(sample)" in shown and RIGHT_LINE not in shown
     assert "You found it" in found and "fails" in hint
     assert "Line 3 of the fix is no Python" in broken

@@ -312,7 +312,7 @@ class Hunt:
             build: Any = next(filter(None, builds))
             build = replace(build, args=tuple(args), kwargs=kwargs, look=look)
             case = replace(case, build=replace(build, state=None) if hasattr(build, "state") else build)
-        self._refuse(case)  # before anything of these sizes is made
+        self.refuse(case)  # before anything of these sizes is made
         return case if call.make is None or call.is_made_only else with_whole_weights(self.reference, case)
 
     def _with_given(self, value: Any) -> Any:
@@ -327,7 +327,7 @@ class Hunt:
             return {key: self._with_given(entry) for key, entry in value.items()}
         return value
 
-    def _refuse(self, case: Case) -> None:
+    def refuse(self, case: Case) -> None:
         """Raise NotAllowedError if the statement does not allow a case."""
         sizes = dict[str, Any]()
         if case.build is not None:

@@ -271,7 +271,7 @@ def _ask(
             exercise=exercise,
             number=number,
             fixed=[each for each, state in history.hunts.items() if state == "fixed"],
-            is_earned=early or history.is_right or bool(history.right_code),
+            is_earned=early or exercise in _shown or history.is_right or bool(history.right_code),
             **fields,
         )
         reply, _ = checking.converse(request, names)
