@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from nbjudge.tutor import ask, check
+    from nbjudge.tutor import ask, check, hunt, hunts
 
-__all__ = ["ask", "check"]
+__all__ = ["ask", "check", "hunt", "hunts"]
 
 
 def __getattr__(name: str) -> object:
-    """Import `ask` and `check` when they are first used: most of the package does not need them."""
+    """Import the tutor's names when they are first used: most of the package does not need them."""
     if name in __all__:
         from attention_lab.tutor import begin_notebook
 

@@ -29,6 +29,7 @@ from nbjudge.tutor.messages import (
     CheckRequest,
     CheckResult,
     HelpRequest,
+    HuntRequest,
     OnePageRequest,
     Reply,
     ShownFinding,
@@ -187,6 +188,9 @@ class ClassTutors:
         if isinstance(request, HelpRequest):
             counted = tries([each for each in own if each.exercise == request.exercise])
             request = msgspec.structs.replace(request, tries=counted)
+        elif isinstance(request, HuntRequest):
+            is_earned = any(each.exercise == request.exercise and each.right for each in own)
+            request = msgspec.structs.replace(request, is_earned=is_earned)
         elif isinstance(request, OnePageRequest):
             last = {each.exercise: each.right for each in own if each.assignment == request.folder}
             request = msgspec.structs.replace(request, right=[name for name in last if last[name]])

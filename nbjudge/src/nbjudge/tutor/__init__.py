@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from nbjudge.tutor.learner.asking import ask as ask
     from nbjudge.tutor.learner.checking import begin_notebook as begin_notebook
     from nbjudge.tutor.learner.checking import check as check
+    from nbjudge.tutor.learner.hunting import hunt as hunt
+    from nbjudge.tutor.learner.hunting import hunts as hunts
     from nbjudge.tutor.learner.live_box import STORED as STORED
     from nbjudge.tutor.learner.live_box import LiveBox as LiveBox
     from nbjudge.tutor.learner.record import ExerciseHistory as ExerciseHistory
@@ -38,6 +40,7 @@ _import_name, __all__ = lazily(
         "nbjudge.tutor.learner": "has_tutor",
         "nbjudge.tutor.learner.asking": "ask",
         "nbjudge.tutor.learner.checking": "begin_notebook check",
+        "nbjudge.tutor.learner.hunting": "hunt hunts",
         "nbjudge.tutor.learner.live_box": "LiveBox STORED",
         "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
         "nbjudge.tutor.learner.result": "with_code",
@@ -47,7 +50,7 @@ _import_name, __all__ = lazily(
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is used; with `ask` or `check`, the tutor starts while one reads."""
-    if name in ("ask", "check"):
+    """Import a public name when it is used; `ask`, `check` and `hunt` start the tutor meanwhile."""
+    if name in ("ask", "check", "hunt", "hunts"):
         _import_name("begin_notebook")()
     return _import_name(name)

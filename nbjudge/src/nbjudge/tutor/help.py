@@ -106,25 +106,34 @@ def markdown_part(text: str, title: str) -> Part:
     return Part("markdown", FORMULA.sub(in_unicode, text), title)
 
 
-def show_case(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
-    """The smallest case as lines of code: what goes in, what comes out, what is right."""
+def show_case(
+    exercise: Exercise,
+    reference: Callable[..., Any],
+    difference: Difference,
+    title: str = "The smallest case found in which it goes wrong",
+    whose: str = "yours",
+) -> list[Part]:
+    """A case as lines of code: what goes in, what comes out, what is right."""
     case, answer, expected = difference.case, difference.answer, difference.expected
-    lines = [*_inputs(exercise, reference, case), "", "# yours"]
-    outputs = _outputs(exercise, expected)
-    if answer.status == "raised":
-        lines.append(
-            f"{answer.error}: {answer.message.splitlines()[0] if answer.message else ''}".rstrip(": ")
-        )
-    else:
-        own = _outputs(exercise, answer)
-        if own == outputs and not answer.changed:  # only the types differ
-            own, outputs = (_outputs(exercise, each, with_types=True) for each in (answer, expected))
-        lines += [*own, *(["# an argument is changed"] if answer.changed else [])]
-    lines += ["", "# right", *outputs]
-    return [Part("code", "\n".join(lines), "The smallest case found in which it goes wrong")]
+    own, right = outputs(exercise, answer), outputs(exercise, expected)
+    if own == right and not answer.changed:  # only the types differ
+        own, right = (outputs(exercise, each, with_types=True) for each in (answer, expected))
+    changed = ["# an argument is changed"] if answer.changed else []
+    lines = [
+        *written_call(exercise, reference, case),
+        "",
+        f"# {whose}",
+        *own,
+        *changed,
+        "",
+        "# right",
+        *right,
+    ]
+    return [Part("code", "\n".join(lines), title)]
 
 
-def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
+def written_call(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
+    """Return a case as lines of code, the arguments before the call."""
     called = receiver(reference, case)
     names = argument_names(called)
     positional = [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(len(case.args))]
@@ -147,7 +156,11 @@ def _assignments(values: Iterable[tuple[str, Any]]) -> list[str]:
     return [f"{name} = {written(value)}" for name, value in values]
 
 
-def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:
+def outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:
+    """Return the results of a call as lines, or the error that it raised."""
+    if answer.status == "raised":
+        message = answer.message.splitlines()[0] if answer.message else ""
+        return [f"{answer.error}: {message}".rstrip(": ")]
     value = answer.value
     if isinstance(value, dict):  # a text is a name, unless it could be taken for a number
         named = [

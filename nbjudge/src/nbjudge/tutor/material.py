@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
@@ -20,6 +20,7 @@ from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import global_names, parsed, source_of
 from nbjudge.quiz import Question
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
+from nbjudge.tutor.hunts import SEED, ExerciseTable, Hunt, read_hunts
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
 
@@ -38,6 +39,7 @@ class TutoredAssignment:
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self._groups: dict[tuple[str, int], list[DrawnGroup]] = {}
+        self._hunts: dict[str, list[Hunt]] = {}
         self._drawing = threading.Lock()  # a class's learners are served in several threads
 
     @property
@@ -73,6 +75,29 @@ class TutoredAssignment:
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The checks and the reference of an exercise."""
         return self.assignment.exercises[name], self.assignment.reference_answer(name)
+
+    @cached_property
+    def hunt_tables(self) -> dict[str, ExerciseTable]:
+        """The hunts of each exercise as their author writes them. Raises CourseError if one is unknown."""
+        tables = read_hunts(self.assignment.checks_path / "hunts.toml")
+        for name in tables:
+            if name not in self.coded:
+                raise CourseError(
+                    f"{self.assignment.checks_path}/hunts.toml has hunts of {name!r}, which is no exercise "
+                    "of its notebook: fix the name."
+                )
+        return tables
+
+    def hunts(self, name: str) -> list[Hunt]:
+        """The hunts of an exercise; the same objects each time. Raises CourseError if one does not fit."""
+        table = self.hunt_tables.get(name)
+        if name not in self._hunts and table is not None:
+            exercise, reference = self.exercise(name)
+            solution, draw = self.solution(name), partial(self.drawn_groups, name, SEED)
+            self._hunts[name] = [
+                Hunt(exercise, reference, solution, table, hunt, draw) for hunt in table.hunts
+            ]
+        return self._hunts.get(name, [])
 
     def hints(self, name: str) -> list[tuple[str, str]]:
         """Title and Markdown text of each hint above the answer."""

@@ -25,6 +25,7 @@ Name = Annotated[str, msgspec.Meta(max_length=300)]
 Digest = Annotated[str, msgspec.Meta(max_length=64)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Step = Literal["mistake", "help", "solution"]
+HuntStep = Literal["list", "show", "call", "hint", "fix", "give_up"]
 
 
 class Message(msgspec.Struct, omit_defaults=True):
@@ -66,6 +67,23 @@ class OnePageRequest(Request, tag="one_page", kw_only=True):
     """Show all code of the assignment to a learner whose answers to these exercises are right."""
 
     right: list[Name]
+
+
+class HuntRequest(Request, tag="hunt", kw_only=True):
+    """A step of a bug hunt: show one (number 0 is the first that is not in `fixed`), list them all, a hint, …
+
+    `text` is the packed call of a learner's (`nbjudge.tutor.hunt_calls`), which the tutor makes. `is_earned`:
+    the learner has answered the exercise, so that code close to a right answer gives nothing away.
+    """
+
+    step: HuntStep
+    exercise: Name = ""
+    number: Count = 0
+    given: Count = 0
+    fixed: list[Digest] = []
+    is_earned: bool = False
+    program: Digest = ""
+    text: bytes | None = None
 
 
 class CallReply(Request, tag="answer", kw_only=True):
@@ -139,6 +157,42 @@ class QuestionReply(Message, tag_field="type", tag="reply", kw_only=True):
     credit: float
 
 
+class HuntShown(Message, tag_field="type", tag="hunt", kw_only=True):
+    """A hunt: its code, how to call it, and what the learner may hand in by name (`given`)."""
+
+    exercise: str
+    number: int
+    id: str
+    code: str
+    is_class: bool
+    parts: list[Part]
+    given: list[str]
+    program: str
+    source: str = ""
+
+
+class HuntTried(Message, tag_field="type", tag="hunt_call", kw_only=True):
+    """The result of a learner's call: whether it is allowed, and whether it tells the two apart."""
+
+    is_allowed: bool
+    is_found: bool
+    parts: list[Part]
+
+
+class HuntFixed(Message, tag_field="type", tag="hunt_fix", kw_only=True):
+    """The check of a learner's fix; `parts`, the mistake and the size of the fix, only if all is right."""
+
+    id: str
+    result: CheckResult
+    parts: list[Part]
+
+
+class HuntList(Message, tag_field="type", tag="hunt_list", kw_only=True):
+    """All hunts: by assignment and exercise, their ids."""
+
+    hunts: dict[str, dict[str, list[str]]]
+
+
 class WrittenExercise(Message, tag_field="type", tag="written", kw_only=True):
     """The exercise is answered in words, which the tutor does not check."""
 
@@ -158,9 +212,11 @@ class TutorReady(Message, tag_field="type", tag="ready", kw_only=True):
     source: str
 
 
-AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest | QuestionRequest
+AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest | QuestionRequest | HuntRequest
 REQUESTS = {kind.__struct_config__.tag: kind for kind in get_args(AnyRequest)}
-Reply = CallRequest | CheckResult | Help | QuestionReply | WrittenExercise | Notice | TutorReady
+HuntReply = HuntShown | HuntTried | HuntFixed | HuntList
+Reply = CallRequest | CheckResult | Help | QuestionReply | WrittenExercise | Notice | TutorReady | HuntReply
+WITH_TEXT = CallRequest | CallReply | HuntRequest
 
 
 def encode(message: Message) -> tuple[bytes, ...]:
@@ -192,7 +248,7 @@ def _decode(body: bytes, kind: Any, longest: int) -> Any:
         message = msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"not a message of the tutor's: {error}") from None
-    if isinstance(message, (CallRequest, CallReply)):
+    if isinstance(message, WITH_TEXT):
         message.text = text if newline else None
     elif newline:
         raise ValueError("a text below a message that has none")

@@ -21,8 +21,9 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.calls import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.probe.respond import BUILDERS
+from nbjudge.probe.respond import BUILDERS, drawing_from
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
+from nbjudge.values.packing import copy_value
 
 LARGEST_SIZE = 4
 AT_ONCE = 12  # cases that a kernel is sent in one request
@@ -79,7 +80,7 @@ def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> b
 def _failing(runs: Sequence[GroupResult]) -> list[Case]:
     """Cases whose values differ before those that end in an error, the smaller before the larger."""
     found = [
-        (run.answers[index].status != "value", _count(run.drawn.cases[index]), run.drawn.cases[index])
+        (run.answers[index].status != "value", count_numbers(run.drawn.cases[index]), run.drawn.cases[index])
         for run in runs
         if run.drawn.expected
         for index in run.failed_cases
@@ -120,6 +121,25 @@ def _with_fitting_state(reference: Callable[..., Any], case: Case) -> Case:
     except Exception:  # no object of such a size
         return case
     return _with_state(case, fitting)
+
+
+def with_whole_weights(reference: Callable[..., Any], case: Case) -> Case:
+    """Return a case whose object has small whole numbers for weights, the same ones each time.
+
+    An object without weights, or that cannot be made, leaves the case as it is.
+    """
+    build: Any = case.build
+    if not hasattr(build, "state"):
+        return case
+    builder = BUILDERS[build.builder]
+    try:
+        with drawing_from(0):
+            own = builder.parameters(reference(*copy_value(build.args), **copy_value(build.kwargs)))
+    except Exception:  # no object of such a size
+        return case
+    kinds = {name: kind_of(weights) for name, weights in own.items()}
+    state = {name: kinds[name].copy(weights, False) for name, weights in own.items()}  # type: ignore[union-attr]
+    return _with_state(case, _cut(state, {}, _whole_weights))
 
 
 def _with_state(case: Case, state: dict[str, Any]) -> Case:
@@ -241,7 +261,7 @@ def _rounded(kind: ArrayKind, value: Any) -> Any:
     return (value * 10).round() / 10
 
 
-def _count(case: Case) -> int:
+def count_numbers(case: Case) -> int:
     """Return how many numbers it takes to write a case down."""
     return sum(
         math.prod(leaf.shape) if is_array(leaf) else leaf if type(leaf) is int else 1

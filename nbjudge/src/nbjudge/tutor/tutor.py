@@ -19,7 +19,7 @@ from nbjudge.judge.drawn_group import join_calls
 from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
-from nbjudge.tutor import messages
+from nbjudge.tutor import hunt_replies, messages
 from nbjudge.tutor.conversation import (
     AnyConversation,
     Conversation,
@@ -29,6 +29,7 @@ from nbjudge.tutor.conversation import (
 )
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import hint, model_answer, one_page, reveal, smallest_case
+from nbjudge.tutor.hunts import Hunt
 from nbjudge.tutor.material import Material, TutoredAssignment
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
@@ -43,6 +44,11 @@ NO_SUCH_ANSWER = "This is none of the answers: choose again."
 WITH_THE_GRADE = "Your answer is kept. What there is to say about it comes with your grade."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
 NO_RESULT = ("missing", "raised", "unreadable")
+HUNTS_CLOSED = "Bug hunts show code close to right answers: in this assignment they are not open."
+NOT_EARNED = (
+    "A hunt shows code close to a right answer: get your own `{name}` right first, or look all the same, "
+    "`hunt({name!r}, early=True)`."
+)
 CHECK_ENDED = "This check is over: run its cell again."
 
 
@@ -82,6 +88,8 @@ class Tutor:
         """
         if isinstance(request, messages.QuestionRequest):
             return self._reply_to_answer(request)
+        if isinstance(request, messages.HuntRequest) and request.step == "list":
+            return self._hunt_list()
         assignment = self._assignment(request)
         if assignment is None:
             return messages.Notice(sentence=CHECK_ENDED)
@@ -101,6 +109,8 @@ class Tutor:
                 return self._help(request, assignment, disclosure)
             case messages.OnePageRequest():
                 return messages.Help(parts=one_page(assignment, disclosure, request.right))
+            case messages.HuntRequest():
+                return self._hunt(request, assignment, disclosure)
             case messages.CallReply():
                 opened = self._open.get(request.conversation)
                 if opened is None:
@@ -142,11 +152,7 @@ class Tutor:
         self, request: messages.CheckRequest, assignment: TutoredAssignment, disclosure: Disclosure
     ) -> messages.Reply:
         name = request.exercise
-        exercise, _ = assignment.exercise(name)
-
-        def judge(call_answer: AnswerCaller) -> Judgement:
-            drawn_groups = assignment.drawn_groups(name, self._seed)
-            return judge_groups(exercise, drawn_groups, call_answer, self._seed).without_answers()
+        judge = self._judge(assignment, name)
 
         def finish(examination: Judgement, disclosure: Disclosure) -> messages.Reply:
             self._examined[name] = examination
@@ -159,6 +165,15 @@ class Tutor:
         return self._begin(
             OpenConversation(assignment, name, conversation, finish), disclosure, request.program
         )
+
+    def _judge(self, assignment: TutoredAssignment, name: str) -> Callable[[AnswerCaller], Judgement]:
+        exercise, _ = assignment.exercise(name)
+
+        def judge(call_answer: AnswerCaller) -> Judgement:
+            drawn_groups = assignment.drawn_groups(name, self._seed)
+            return judge_groups(exercise, drawn_groups, call_answer, self._seed).without_answers()
+
+        return judge
 
     def _help(
         self, request: messages.HelpRequest, assignment: TutoredAssignment, disclosure: Disclosure
@@ -181,6 +196,73 @@ class Tutor:
         return self._begin(
             OpenConversation(assignment, name, conversation, finish), disclosure, request.program
         )
+
+    def _hunt_list(self) -> messages.Reply:
+        open_ones = {
+            folder: assignment
+            for folder, assignment in self._material.assignments.items()
+            if self._material.disclosure.on(folder, date.today()) == Disclosure.FULL
+        }
+        return messages.HuntList(
+            hunts={
+                folder: {
+                    name: [hunt.id for hunt in assignment.hunts(name)] for name in assignment.hunt_tables
+                }
+                for folder, assignment in open_ones.items()
+                if assignment.hunt_tables
+            }
+        )
+
+    def _hunt(
+        self, request: messages.HuntRequest, assignment: TutoredAssignment, disclosure: Disclosure
+    ) -> messages.Reply:
+        name, text = request.exercise, request.text or b""
+        if disclosure != Disclosure.FULL:
+            return messages.Notice(sentence=HUNTS_CLOSED)
+        if not request.is_earned:
+            return messages.Notice(sentence=NOT_EARNED.format(name=name))
+        if len(text) > hunt_replies.LONGEST_TEXT:
+            return messages.Notice(sentence=hunt_replies.NOT_READ)
+        number, hunt = hunt_replies.choose(assignment.hunts(name), name, request.number, request.fixed)
+        match request.step:
+            case "call":
+                return hunt_replies.tried(hunt, text)
+            case "hint":
+                return messages.Help(parts=hunt_replies.hint(hunt, request.given))
+            case "give_up":
+                return messages.Help(parts=hunt_replies.last_word(hunt))
+            case "fix":
+                return self._hunt_fix(request, assignment, hunt, disclosure)
+        shown = messages.HuntShown(
+            exercise=name,
+            number=number,
+            id=hunt.id,
+            code=hunt.code,
+            is_class=hunt.is_class,
+            parts=hunt_replies.shown(hunt),
+            given=list(hunt.table.given),
+            program=program_digest(),
+        )
+        shown.source = "" if shown.program == request.program else protocol.program()
+        return shown
+
+    def _hunt_fix(
+        self,
+        request: messages.HuntRequest,
+        assignment: TutoredAssignment,
+        hunt: Hunt,
+        disclosure: Disclosure,
+    ) -> messages.Reply:
+        code, judge = (
+            (request.text or b"").decode(errors="replace"),
+            self._judge(assignment, request.exercise),
+        )
+
+        def finish(examination: Judgement, disclosure: Disclosure) -> messages.Reply:
+            return hunt_replies.fixed(hunt, code, check_result(examination, disclosure))
+
+        begun = OpenConversation(assignment, request.exercise, Conversation(judge), finish)
+        return self._begin(begun, disclosure, request.program)
 
     def prepare(self, assignment: TutoredAssignment, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""

@@ -81,10 +81,15 @@ def respond(source: str, request: str, names: dict[str, Any]) -> str:
     The tutor's program `source` makes them. It comes from this machine's own tutor, or with the signature of
     the class's, and is loaded again for each request, so it remembers nothing.
     """
+    result: str = names_of(source)["respond"](request, names)
+    return result
+
+
+def names_of(source: str) -> dict[str, Any]:
+    """Return what the tutor's program defines: among it `pack`, which packs values for a message."""
     space: dict[str, Any] = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
     exec(_compiled(source), space)
-    result: str = space["respond"](request, names)
-    return result
+    return space
 
 
 @lru_cache(maxsize=2)

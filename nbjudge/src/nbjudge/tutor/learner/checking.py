@@ -132,22 +132,22 @@ def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage
     return CheckPanel(reply, notes, record, folder.name, converse)
 
 
-def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
+def converse(request: AnyRequest, names: dict[str, Any] | None = None) -> tuple[Reply, list[str]]:
     """Send a request to the tutor, and make the calls that it asks for until it has a result.
 
-    Returns the result, and notes on what the answer did meanwhile. Raises TutorMissingError if there is no
-    tutor.
+    The answer is looked up in `names`, by default in the notebook's. Returns the result, and notes on what
+    the answer did meanwhile. Raises TutorMissingError if there is no tutor.
     """
     from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
 
-    notes = list[str]()
+    names, notes = vars(sys.modules["__main__"]) if names is None else names, list[str]()
     if connection.is_starting and not connection.has_announced_start and has_reader():
         print(STARTING)
         connection.has_announced_start = True
     reply = connection.send(request)
     while isinstance(reply, CallRequest):
         calls = (reply.text or b"").decode("ascii")
-        work = partial(respond, connection.program_for(reply), calls, vars(sys.modules["__main__"]))
+        work = partial(respond, connection.program_for(reply), calls, names)
         answered = answer(work)
         notes += [note for note in answered.notes if note not in notes]
         if len(answered.text or "") > LARGEST_TEXT:

@@ -15,7 +15,7 @@ from nbjudge.tutor.learner import ADDRESS, NO_TUTOR, OFF, TutorMissingError, cou
 
 if TYPE_CHECKING:
     from nbjudge.tutor.learner.transport import LocalTutor, NetworkTutor
-    from nbjudge.tutor.messages import AnyRequest, CallRequest, Reply
+    from nbjudge.tutor.messages import AnyRequest, CallRequest, HuntShown, Reply
 
 GONE = "The tutor has stopped answering ({reason}). Run this cell again, which starts the tutor again."
 
@@ -72,7 +72,7 @@ class Connection:
                     raise TutorMissingError(GONE.format(reason=error or type(error).__name__)) from None
         raise AssertionError("the last attempt returns or raises")
 
-    def program_for(self, request: CallRequest) -> str:
+    def program_for(self, request: CallRequest | HuntShown) -> str:
         """Return the program that makes these calls. Raises TutorMissingError if there is another one."""
         self._keep_program(request.source)
         if self.digest != request.program:

@@ -27,6 +27,7 @@ class ExerciseHistory:
     right_at: str = ""
     right_code: str = ""
     mistakes: Mapping[str, str] = field(default_factory=dict)  # the sentence of each named mistake, by name
+    hunts: Mapping[str, str] = field(default_factory=dict)  # found, fixed or seen, by the hunt's id
 
     @property
     def is_right(self) -> bool:
@@ -87,6 +88,12 @@ class LearnerRecord:
     def add_mistakes(self, name: str, mistakes: Mapping[str, str]) -> None:
         """Record mistakes whose names the learner was told."""
         self._change(name, mistakes={**self.exercise(name).mistakes, **mistakes})
+
+    def add_hunt(self, name: str, folder: str, hunt: str, state: str) -> None:
+        """Record that a wrong answer was found, fixed or seen without either. One that is fixed stays so."""
+        before = self.exercise(name)
+        if before.hunts.get(hunt) != "fixed":
+            self._change(name, lesson=before.lesson or folder, hunts={**before.hunts, hunt: state})
 
     def reset(self) -> None:
         """Delete the record of all exercises."""
