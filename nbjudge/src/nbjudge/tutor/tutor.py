@@ -120,7 +120,11 @@ class Tutor:
 
     def _assignment(
         self,
-        request: messages.CheckRequest | messages.HelpRequest | messages.OnePageRequest | messages.CallReply,
+        request: messages.CheckRequest
+        | messages.HelpRequest
+        | messages.OnePageRequest
+        | messages.HuntRequest
+        | messages.CallReply,
     ) -> TutoredAssignment | None:
         """The assignment of a request; None if its conversation has ended."""
         if isinstance(request, messages.CallReply):
