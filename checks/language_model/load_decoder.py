@@ -84,10 +84,10 @@ def edges(draw):
 
 @load_decoder.group("unknown entries under the layer's own prefix", points=0.5)
 def unknown_entries(draw):
-    tensors = _tensors(draw, (23, 25), OTHER)
+    tensors = _tensors(draw, (23, 25))
     for name in ("q.bias", "q_norm.weight", "output.scale", "qkv.weight"):
-        tensors[f"blk.23.attn_{name}"] = draw.normal(48)
-    yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 6, 2)
+        tensors[f"blk.23.attn_{name}"] = draw.normal(84)
+    yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 14, 7)
 
 
 def telling(answer):
