@@ -1,4 +1,4 @@
-"""`nbgrader zip_collect` of the archives that Moodle and Canvas make of all submissions."""
+"""`nbgrader zip_collect` of the archives that Moodle, Canvas and Blackboard make of all submissions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from nbjudge.course.folders import folders_of
 MOODLE = re.compile(r"(?:[^/]+/)??(?P<name>[^/]+)_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>.+)")
 # lovelaceada_LATE_101_4711_week1.ipynb: Canvas's number of the student, and one of the file.
 CANVAS = re.compile(r"(?:[^/]+/)??(?:[^/]+?_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_\d+_(?P<file>.+)")
+# Week 1_ada_attempt_2026-11-21-09-30-00_week1.ipynb: Blackboard's name of the student, and the time.
+BLACKBOARD = re.compile(
+    r"(?:[^/]+/)??[^/]+_(?P<student_id>[^/_]+)_attempt_(?P<timestamp>\d{4}(?:-\d\d){5})_(?P<file_id>.+)"
+)
+# nbgrader's reader takes 09-30-00, the form that its own documentation has, for 09:00 and a time zone.
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)[-_ T](\d\d)[-_.:](\d\d)[-_.:](\d\d)(?!\d)")
 LATE = (
     "%s: Canvas marks this submission as late. Its archive has no times: enter a penalty in the formgrader."
 )
@@ -25,10 +31,11 @@ NAMESAKE = "Two submissions have the name %r: one is collected as %r, the other 
 
 
 class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
-    """Finds whose a file of Moodle's or Canvas's archive is: for `ZipCollectApp.collector_plugin`.
+    """Finds whose a file of such an archive is: for `ZipCollectApp.collector_plugin`.
 
     A student is found in the gradebook by Canvas's number (`lms_user_id`) or by the full name in Moodle. One
-    who is not there gets the number or the name as id. A course that sets `named_regexp` has its own way.
+    who is not there gets the number or the name as id; Blackboard has names of users. A course that sets
+    `named_regexp` has its own way. A time in a file's name is UTC, unless it names another zone.
     """
 
     parent: Any  # nbgrader's command
@@ -39,10 +46,15 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         self._late: set[str] = set()
 
     def collect(self, submitted_file: str) -> dict[str, str] | None:
-        """Tell nbgrader the student and the name of a file; None where it is no submission."""
-        if self.named_regexp:
-            found: dict[str, str] | None = super().collect(submitted_file)
-            return found
+        """Tell nbgrader the student, the name and perhaps the time of a file; None for no submission."""
+        found: dict[str, str] | None = (
+            super().collect(submitted_file) if self.named_regexp else self._found(submitted_file)
+        )
+        if found and found.get("timestamp"):
+            found["timestamp"] = TIME.sub(r"\1 \2:\3:\4", found["timestamp"])
+        return found
+
+    def _found(self, submitted_file: str) -> dict[str, str] | None:
         if os.path.splitext(submitted_file)[1] in self.parent.extractor_plugin_inst.zip_ext:
             return None  # nbgrader has unpacked it beside
         archives, extracted = map(
@@ -56,6 +68,9 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         match = MOODLE.match(path)
         if match is not None:
             return {"student_id": self._named(match["name"], match["number"]), "file_id": match["file"]}
+        match = BLACKBOARD.match(path)
+        if match is not None:
+            return match.groupdict()
         match = CANVAS.match(path)
         if match is None:
             return None
