@@ -103,7 +103,7 @@ def test_the_zip_holds_what_students_need(school, members):
     course, bundle = school
     wheel, grader = wheel_in(members), wheel_in(members, "nbjudge")
     lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
-    names = ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml", "docs/torch-attention.md")
+    names = ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml")
     plain = {f"attention-lab/{name}" for name in names}
     assert set(members) == {wheel, grader, *lessons, *plain}
     assert leaks(bundle, course) == []

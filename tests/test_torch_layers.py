@@ -7,18 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from attention_lab.encoder.model import ReferenceBlock
 from attention_lab.lesson_08.layers import (
     EfficientMultiHeadAttention,
     TorchMultiHeadAttention,
     copy_weights,
 )
+from attention_lab.lesson_14.given import GivenBlock
+from attention_lab.lesson_14.model import load_language_model
+from nbjudge.course.course import open_course
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+
+from language_model import PACKAGES, in_transformers, on_own_layers
 
 pytestmark = [pytest.mark.lesson, pytest.mark.usefixtures("float64")]
+LESSONS = open_course(Path(__file__).resolve().parents[1]).assignments
+LOAD_DECODER = LESSONS["language_model"].reference_answer("load_decoder")
+SMALL = load_language_model("small")
 MODES = {
     "training": (True, contextlib.nullcontext),
     "evaluation": (False, contextlib.nullcontext),
@@ -78,3 +93,88 @@ def test_the_adapter_agrees_with_ours(mode, mask, heads):
     assert torch.equal(torchs.layer.out_proj.bias, ours.output.bias)
     x = torch.randn(3, 4, 8)
     assert_same(outputs(torchs, mode, x, mask=MASKS[mask]), outputs(ours, mode, x, mask=MASKS[mask]))
+
+
+@combinations
+def test_a_layer_by_from_torch_agrees(mode, mask, heads):
+    lesson = LESSONS["efficient_reshape"]
+    mha = nn.MultiheadAttention(8, heads, batch_first=True)
+    for parameter in mha.parameters():
+        nn.init.normal_(parameter)
+    ours = lesson.reference_answer("EfficientMultiHeadAttention")(8, heads, bias=True)
+    ours.load_state_dict(lesson.reference_answer("from_torch")(mha))
+    x, visible = torch.randn(3, 4, 8), MASKS[mask]
+    hidden = None
+    if visible is not None:
+        hidden = (~visible.expand(3, 4, 4)).repeat_interleave(heads, dim=0)
+    with torch.no_grad():
+        found, weights = ours.eval()(x, mask=visible)
+    training, gradients = MODES[mode]
+    with gradients():
+        expected, their_weights = mha.train(training)(x, x, x, attn_mask=hidden)
+    sees = torch.ones(3, 4).bool() if visible is None else visible.expand(3, 4, 4).any(-1)
+    assert_same([found[sees], weights[sees]], [expected[sees].detach(), their_weights[sees].detach()])
+    assert found.isfinite().all() and (weights[~sees] == 0).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mask", ["none", "padding"])
+def test_lesson_13s_block_agrees_in_all_modes(mode, mask):
+    block = ReferenceBlock(nn.TransformerEncoderLayer(8, 2, 12, 0.0, "gelu", batch_first=True))
+    x, visible = torch.randn(3, 4, 8), MASKS[mask]
+    sees = REAL if visible is not None else torch.ones(3, 4).bool()
+    expected = outputs(block, "training", x, mask=visible)[0][sees]
+    assert_same([outputs(block, mode, x, mask=visible)[0][sees]], [expected])
+
+
+PIECES = {"whole text": (5,), "pieces": (2, 3), "token by token": (1,) * 5}
+KV_HEADS = (1, 2, 4)  # of four query heads
+
+
+@pytest.mark.parametrize(("mode", "lengths", "kv_heads"), list(itertools.product(MODES, PIECES, KV_HEADS)))
+def test_lesson_14s_block_agrees_with_torchs_functions(mode, lengths, kv_heads):
+    """Fused attention with a mask, or with one query and none, and shared heads by `enable_gqa`."""
+    small = replace(SMALL, embed_dim=16, num_heads=4, num_kv_heads=kv_heads, hidden_dim=10, num_layers=1)
+    rows = {"attn_q": 16, "attn_k": 4 * kv_heads, "attn_v": 4 * kv_heads, "attn_output": 16}
+    shapes = {name: (count, 16) for name, count in rows.items()}
+    shapes |= {"ffn_gate": (10, 16), "ffn_up": (10, 16), "ffn_down": (16, 10)}
+    shapes |= {"attn_norm": (16,), "ffn_norm": (16,)}
+    tensors = {f"blk.0.{name}.weight": torch.randn(shape) for name, shape in shapes.items()}
+    small = replace(small, tensors=tensors)
+    ours = small.with_blocks(LESSONS["language_model"].reference_answer("DecoderBlock"), LOAD_DECODER)
+    (block,), given = ours.blocks, GivenBlock(small, 0)
+    results, x = [], torch.randn(2, 5, 16)
+    training, gradients = MODES[mode]
+    for each in (block.train(training), given):
+        text, cache, parts = x.clone(), None, []
+        with gradients():
+            text.requires_grad_(torch.is_grad_enabled())
+            for piece in text.split(PIECES[lengths], dim=1):
+                part, cache = each(piece, cache)
+                parts.append(part)
+        found = [torch.cat(parts, dim=1), *cache]
+        if text.requires_grad:
+            torch.cat(parts, dim=1).square().sum().backward()
+            found.append(text.grad)
+        results.append([tensor.detach() for tensor in found])
+    assert_same(*results)
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("default")  # transformers' own
+def test_lesson_14s_model_agrees_with_padded_llama(monkeypatch):
+    """Padding at the left, at the right, and a text that is all padding; ours has no mask for it."""
+    if not (PACKAGES / "transformers").is_dir():
+        reason = "the package transformers is not installed: make language-model"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    monkeypatch.syspath_prepend(PACKAGES)
+    torch.set_default_dtype(torch.float32)
+    own, llama = on_own_layers(SMALL), in_transformers(SMALL)
+    ids = torch.randint(5, 40, (1, 6))
+    expected = own(ids)[0].detach()
+    for (training, gradients), start in itertools.product(MODES.values(), (0, 3)):
+        padded, real = torch.zeros(2, 9, dtype=torch.long), torch.zeros(2, 9, dtype=torch.long)
+        padded[0, start : start + 6], real[0, start : start + 6] = ids[0], 1  # the second text is all padding
+        with gradients():
+            logits = llama.train(training)(padded, attention_mask=real).logits[:1, start : start + 6]
+        torch.testing.assert_close(logits.detach(), expected, rtol=0, atol=1e-3)

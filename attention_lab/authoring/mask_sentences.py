@@ -33,6 +33,14 @@ MINUS_INFINITY_ADDED = (
     "*added* to the scores, and the backward pass goes straight through the NaN. Replace the hidden "
     "scores instead of adding to them."
 )
+ADDED_WITHOUT_CLEARING = (
+    "-inf was added to hidden scores, and nothing is cleared: where every key is hidden, the weights and the "
+    "gradient are NaN. Replace the hidden scores, and clear the hidden weights after the softmax."
+)
+ADDED_AS_NUMBERS = (
+    "The mask was added to the scores as 0 and 1, which hides nothing. torch's own functions do that with a "
+    "mask of floats, too: leave it boolean, and replace scores where it is False."
+)
 EXPONENTIALS_TOO_LARGE = (
     "Large scores give NaN: their exponentials are infinite, and infinity divided by infinity is not a "
     "number. Subtract each row's largest score first, or use a softmax that does."

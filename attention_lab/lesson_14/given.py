@@ -3,6 +3,8 @@
 import torch
 import torch.nn.functional as F
 
+from attention_lab.lesson_14.rotary import rotary_angles, rotate
+
 # The mistakes of `GivenBlock`, by the names that the lesson's tables have.
 MISTAKES = (
     "rotary layout of halves",
@@ -29,12 +31,12 @@ class GivenBlock:
 
     def queries_and_keys(self, x, past=0):
         """x: (B, T, E), normalised      returns: query (B, H, T, D), key (B, H_kv, T, D), both turned"""
-        angles = turns(self.model, past, x.shape[1])
-        halves = self.mistake == MISTAKES[0]
-        heads = (self.model.num_heads, self.model.num_kv_heads)
+        size = self.model.embed_dim // self.model.num_heads
+        angles = rotary_angles(past + x.shape[1], size, self.model.base)[past:]
+        turn = rotate_halves if self.mistake == MISTAKES[0] else rotate
         return tuple(
-            turned(F.linear(x, self.weight(name)).unflatten(-1, (count, -1)).transpose(1, 2), angles, halves)
-            for name, count in zip(("attn_q", "attn_k"), heads, strict=True)
+            turn(F.linear(x, self.weight(name)).unflatten(-1, (-1, size)).transpose(1, 2), angles).to(x)
+            for name in ("attn_q", "attn_k")
         )
 
     def __call__(self, x, cache=None):
@@ -59,20 +61,9 @@ class GivenBlock:
         return x, (key, value)
 
 
-def turns(model, past, length):
-    """A complex number of size 1 for each new position and pair, (T, D/2)."""
-    size = model.embed_dim // model.num_heads
-    speeds = model.base ** (-torch.arange(0, size, 2) / size)
-    angles = torch.arange(past, past + length)[:, None] * speeds
-    return torch.polar(torch.ones_like(angles), angles)
-
-
-def turned(x, angles, halves=False):
-    """x: (..., T, D)      angles: complex (T, D/2)      halves: pairs are i and i + D/2, not neighbours"""
-    x, dtype = x.float(), x.dtype
-    pairs = x.unflatten(-1, (2, -1)).mT if halves else x.unflatten(-1, (-1, 2))
-    pairs = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * angles)
-    return (pairs.mT if halves else pairs).flatten(-2).to(dtype)
+def rotate_halves(x, angles):
+    """`rotate` with the pairs i and i + D/2."""
+    return rotate(x.unflatten(-1, (2, -1)).mT.flatten(-2), angles).unflatten(-1, (-1, 2)).mT.flatten(-2)
 
 
 def given_sample(logits, temperature=1.0, top_p=1.0, generator=None):

@@ -6,7 +6,7 @@ from unittest import TestCase
 import torch
 import torch.nn.functional as F
 
-from attention_lab.examples import example, refuses, same, with_weights
+from attention_lab.examples import example, refuses, same, with_article, with_weights
 from attention_lab.lesson_14.rotary import rotary_angles, rotate
 
 # Your names, and those of a GGUF file.
@@ -96,12 +96,15 @@ def _attend(layer, x, past, heads, kv_heads, base):
 
 
 def _compare_with(title, result, expected):
-    same(f"{title}: a pair", isinstance(result, (tuple, list)) and len(result) == 2, True)
+    """One line for the output and both halves of the cache."""
+    pair = isinstance(result, (tuple, list)) and len(result) == 2
+    assert pair, f"{title}: a pair (output, cache) is asked for, not {with_article(result)}"
     output, cache = result
-    same(f"{title}: the cache is a pair", isinstance(cache, (tuple, list)) and len(cache) == 2, True)
-    same(f"{title}: keys in the cache", cache[0], expected[1][0])
-    same(f"{title}: values in the cache", cache[1], expected[1][1])
-    same(f"{title}: output", output, expected[0])
+    pair = isinstance(cache, (tuple, list)) and len(cache) == 2
+    assert pair, f"{title}: the cache should be a pair (key, value), not {with_article(cache)}"
+    parts = {"keys in the cache": cache[0], "values in the cache": cache[1], "output": output}
+    right = {"keys in the cache": expected[1][0], "values in the cache": expected[1][1]}
+    same(title, parts, right | {"output": expected[0]})
 
 
 def test_GroupedRotaryAttention(answer):
@@ -124,9 +127,9 @@ def test_GroupedRotaryAttention(answer):
         past = [part[:, :, :2] for part in whole[1]]
         before = torch.stack(past)
         _compare_with("three more after two", layer(x[:, 2:], past), (whole[0][:, 2:], whole[1]))
-        same("the cache passed in is unchanged", torch.stack(past), before)
-        repeated = layer(x[:, 2:], past)[0]
-        same("the same cache continued once more", repeated, whole[0][:, 2:])
+        assert torch.equal(torch.stack(past), before), "the cache passed in was changed"
+        once_more = torch.allclose(layer(x[:, 2:], past)[0], whole[0][:, 2:], atol=1e-4)
+        assert once_more, "the same cache, continued once more, gives another output"
         cache, outputs = None, []
         for token in x.split(1, dim=1):
             output, cache = layer(token, cache)
@@ -187,13 +190,13 @@ def test_DecoderBlock(answer):
         before = x.clone()
         right = expected(block, x, None, 10000.0, 1e-5)
         _compare_with("a whole text", block(x), right)
-        same("x is unchanged", x, before)
+        assert torch.equal(x, before), "x was changed: make a new tensor"
         past = tuple(part[:, :, :3] for part in right[1])
         _compare_with("the last token after a cache", block(x[:, 3:], past), (right[0][:, 3:], right[1]))
         other = answer(24, 6, 2, 10, 50.0, 0.5)
         _compare_with("base 50, eps 0.5", other(x), expected(other, x, None, 50.0, 0.5))
-        same("evaluation mode", block.eval()(x)[0], right[0])
-        same("training mode", block.train()(x)[0], right[0])
+        modes = {"training": block.train()(x)[0], "evaluation": block.eval()(x)[0]}
+        same("both modes", modes, dict.fromkeys(modes, right[0]))
         small = block.double()(x.double() / 1000)[0]
         right = expected(block, x.double() / 1000, None, 10000.0, 1e-5)[0]
         same("a small x in float64: the default eps", 1000 * small, 1000 * right)
@@ -225,17 +228,18 @@ def test_load_decoder(answer):
         assert sorted(state) == sorted(right), (
             f"{title}: the names should be {sorted(right)}, not {sorted(state)}"
         )
-        for name, tensor in right.items():
-            same(f"{title}: {name}", state[name], tensor)
-            assert state[name].dtype == torch.float64, f"{name}: the dtype has changed"
+        same(title, state, right)
+        kept = all(tensor.dtype == torch.float64 for tensor in state.values())
+        assert kept, f"{title}: a dtype has changed"
         unchanged = list(tensors) == list(before) and all(
             torch.equal(tensors[name], before[name]) for name in before
         )
         assert unchanged, "tensors was changed"
     fewer = answer({**tensors, "blk.1.attn_k.weight": tensors["blk.1.attn_k.weight"][:6]}, 1, "halves", 3, 1)
     rows = [18 * head + row for head in range(3) for pair in range(9) for row in (pair, pair + 9)]
-    same("3 heads of 18 rows", fewer["attention.query.weight"], tensors["blk.1.attn_q.weight"][rows])
-    same("1 key/value head", fewer["attention.key.weight"], halves["attention.key.weight"][:6])
+    right = {"attention.query.weight": tensors["blk.1.attn_q.weight"][rows]}
+    right["attention.key.weight"] = halves["attention.key.weight"][:6]
+    same("3 query heads of 18 rows, 1 key/value head of 6", fewer, right)
     with TestCase().assertRaises(ValueError, msg="another layout should raise a ValueError"):
         answer(tensors, 1, layout="thirds")
     del tensors["blk.10.ffn_up.weight"]
@@ -257,41 +261,51 @@ def _shares(answer, title, logits, **given):
     return tokens.bincount(minlength=len(logits)) / 10_000
 
 
-def _compare_shares(answer, title, shares, expected, **given):
-    logits = torch.log(torch.tensor(shares)) + 1000
-    drawn = _shares(answer, title, logits, **given)
-    near = torch.allclose(drawn, torch.tensor(expected), atol=0.025)
-    assert near, (
-        f"{title}: the shares should be about {expected}, not {[round(s, 3) for s in drawn.tolist()]}"
-    )
+def _compare_shares(answer, title, cases):
+    """One line for several cases: (shares, what they become, arguments)."""
+    for shares, expected, given in cases:
+        call = ", ".join(f"{name}={number}" for name, number in given.items()) or "the defaults"
+        call = (
+            f"shares {shares} with {call}" if len(shares) < 9 else f"{len(shares)} equal shares with {call}"
+        )
+        drawn = _shares(answer, call, torch.log(torch.tensor(shares)) + 1000, **given)
+        near = torch.allclose(drawn, torch.tensor(expected), atol=0.025)
+        assert near, f"{call} should give {expected}, not {[round(share, 3) for share in drawn.tolist()]}"
     print(f"✓ {title}")
 
 
 def test_sample(answer):
     logits = torch.tensor([[1.0, 3.0, 3.0, 0.0], [2.0, -1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 5.0]])
     before = logits.clone()
-    largest = torch.stack([answer(logits, temperature) for temperature in (0, 0.0)])
-    same("temperature 0: the first of the largest", largest, torch.tensor([[1, 0, 3], [1, 0, 3]]))
-    same("one text", answer(logits[:1], 0), torch.tensor([1]))
-    same("one text, one token left", answer(100 * logits[2:], 0.5), torch.tensor([3]))
-    same("top_p so small that one is left", answer(logits[1:], 1.0, 0.1), torch.tensor([0, 3]))
-    same("logits are unchanged", logits, before)
-    plain, uneven = [0.5, 0.3, 0.2], [0.2, 0.5, 0.3]
-    _compare_shares(answer, "shares as they are", uneven, uneven)
-    _compare_shares(answer, "temperature 0.5", uneven, [0.105, 0.658, 0.237], temperature=0.5)
-    _compare_shares(answer, "temperature 2", uneven, [0.263, 0.415, 0.322], temperature=2.0)
-    _compare_shares(answer, "top_p 0.7 of 0.5, 0.3, 0.2", plain, [0.625, 0.375, 0.0], top_p=0.7)
-    _compare_shares(answer, "the same in another order", uneven, [0.0, 0.625, 0.375], top_p=0.7)
-    _compare_shares(answer, "top_p 0.4", uneven, [0.0, 1.0, 0.0], top_p=0.4)
-    tied = [0.1, 0.3, 0.1, 0.4, 0.1]
-    _compare_shares(answer, "equal shares", tied, [0.125, 0.375, 0.0, 0.5, 0.0], top_p=0.75)
-    _compare_shares(answer, "two of four reach top_p 0.5", [0.25] * 4, [0.5, 0.5, 0.0, 0.0], top_p=0.5)
-    first = [0.125] * 8 + [0.0] * 24
-    _compare_shares(answer, "the first 8 of 32 equal ones", [1 / 32] * 32, first, top_p=0.25)
-    both = {"temperature": 0.5, "top_p": 0.7}
-    _compare_shares(answer, "temperature 0.5, then top_p 0.7", uneven, [0.0, 0.735, 0.265], **both)
-    lower = {"temperature": 0.5, "top_p": 0.6}
-    _compare_shares(answer, "temperature 0.5, then top_p 0.6", uneven, [0.0, 1.0, 0.0], **lower)
+    largest = {"three texts": answer(logits, 0), "0.0": answer(logits, 0.0), "one": answer(logits[:1], 0)}
+    right = torch.tensor([1, 0, 3])
+    same(
+        "temperature 0: the first of the largest", largest, dict.fromkeys(largest, right) | {"one": right[:1]}
+    )
+    left = {"one text": answer(100 * logits[2:], 0.5), "a small top_p": answer(logits[1:], 1.0, 0.1)}
+    same("one token left", left, {"one text": right[2:], "a small top_p": torch.tensor([0, 3])})
+    assert torch.equal(logits, before), "logits was changed: make a new tensor"
+    plain, uneven, tied = [0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.3, 0.1, 0.4, 0.1]
+    by_temperature = (
+        (uneven, uneven, {}),
+        (uneven, [0.105, 0.658, 0.237], {"temperature": 0.5}),
+        (uneven, [0.263, 0.415, 0.322], {"temperature": 2.0}),
+    )
+    _compare_shares(answer, "shares at temperatures 1, 0.5 and 2", by_temperature)
+    by_top_p = (
+        (plain, [0.625, 0.375, 0.0], {"top_p": 0.7}),
+        (uneven, [0.0, 0.625, 0.375], {"top_p": 0.7}),
+        (uneven, [0.0, 1.0, 0.0], {"top_p": 0.4}),
+        (tied, [0.125, 0.375, 0.0, 0.5, 0.0], {"top_p": 0.75}),
+        ([0.25] * 4, [0.5, 0.5, 0.0, 0.0], {"top_p": 0.5}),
+        ([1 / 32] * 32, [0.125] * 8 + [0.0] * 24, {"top_p": 0.25}),
+    )
+    _compare_shares(answer, "the fewest tokens that reach top_p, equal shares too", by_top_p)
+    by_both = (
+        (uneven, [0.0, 0.735, 0.265], {"temperature": 0.5, "top_p": 0.7}),
+        (uneven, [0.0, 1.0, 0.0], {"temperature": 0.5, "top_p": 0.6}),
+    )
+    _compare_shares(answer, "first the temperature, then top_p", by_both)
     rows = torch.log(torch.tensor([[0.9, 0.05, 0.05], [0.4, 0.35, 0.25]])).repeat(2000, 1)
     tokens = answer(rows, 1.0, 0.7)
     assert not tokens[0::2].any(), "each row has a cut of its own: of the first only token 0 is kept"

@@ -56,7 +56,7 @@ def write(
     text, dice = model.ids_of(prompt, chat), torch.Generator().manual_seed(seed)
     new, cache, written = text, None, []
     for _ in range(min(most, model.longest - text.shape[1])):
-        with torch.no_grad():  # in here: a generator must not leave it on for its caller
+        with torch.inference_mode():  # in here: a generator must not leave it on for its caller
             logits, cache = model(new if cached else text, cache if cached else None, last=True)
             logits = logits[:, -1].float()  # (1, V)
             token = sample(logits, temperature=temperature, top_p=top_p, generator=dice)  # (1,)

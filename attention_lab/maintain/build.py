@@ -37,6 +37,8 @@ from nbjudge.course import (
     sqlite_file,
 )
 
+# Lessons link to this page of docs/. All copies of the lessons have it in here, a learner's folder too.
+LINKED_PAGE, PLACE_OF_PAGE = Path("docs/torch-attention.md"), "00_start_here"
 ERROR_LINE = re.compile(r"^\s*[\w.]*(?:Error|Exception): (.*\w)", re.MULTILINE)  # the last of a traceback
 
 
@@ -67,6 +69,11 @@ def _source_text(lesson: Assignment) -> str:
 def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
     """Bring a lesson's source into canonical form and remake what is stale; returns what was done."""
     done = []
+    if not _has_linked_page(lesson):
+        (lesson.source_path.parent / LINKED_PAGE.name).write_bytes(
+            (lesson.course.root / LINKED_PAGE).read_bytes()
+        )
+        done.append(f"copied {LINKED_PAGE}")
     text = _source_text(lesson)
     if text != lesson.source_path.read_text():
         lesson.source_path.write_text(text)
@@ -89,6 +96,8 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
 def stale(lesson: Assignment) -> list[str]:
     """Return what does not agree with the source, each in one sentence."""
     problems = []
+    if not _has_linked_page(lesson):
+        problems.append(f"{lesson.source_path.parent / LINKED_PAGE.name} is not {LINKED_PAGE}.")
     if _source_text(lesson) != lesson.source_path.read_text():
         problems.append(f"{lesson.source_path} is not in canonical form.")
     if release_is_stale(lesson):
@@ -98,6 +107,14 @@ def stale(lesson: Assignment) -> list[str]:
     else:
         problems += [f"{lesson.solution_path}: {error}." for error in _errors(lesson.solution_path)]
     return problems
+
+
+def _has_linked_page(lesson: Assignment) -> bool:
+    """Return whether a lesson that is to have a copy of the page that lessons link to has it as it is now."""
+    page, copy = lesson.course.root / LINKED_PAGE, lesson.source_path.parent / LINKED_PAGE.name
+    if lesson.folder != PLACE_OF_PAGE or not page.exists():
+        return True
+    return copy.exists() and copy.read_bytes() == page.read_bytes()
 
 
 def release_is_stale(lesson: Assignment) -> bool:

@@ -161,7 +161,7 @@ add_mistakes(
         {"norms": lambda self, *given: [Norm(*given)] * 2},
     ),
     AllHeadsTheirOwn=(
-        "`num_kv_heads` is not used: each query head has keys and values of its own. Pass it on.",
+        "The attention has as many key/value heads as query heads. Pass on `num_heads` and `num_kv_heads`.",
         {"attention_of": lambda self, width, heads, kv_heads, base: Attention(width, heads, heads, base)},
     ),
     BaseIgnored=(
@@ -203,6 +203,10 @@ add_mistakes(
     Parallel=(
         "Attention and MLP both read the block's input. Here the MLP reads what the first half made.",
         {"second": lambda self, x, before: x + self.mlp(self.norm2(before))},
+    ),
+    MlpOfTheChange=(
+        "The MLP reads only what the attention returned. It reads the sum of that and x, normalised.",
+        {"second": lambda self, x, before: x + self.mlp(self.norm2(x - before))},
     ),
     MlpFirst=(
         "The MLP comes first and the attention second. The order is attention, then MLP.",

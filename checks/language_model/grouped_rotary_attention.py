@@ -271,6 +271,19 @@ class HeadByHead(Attention):
         return torch.stack(heads, dim=1)
 
 
+def _turned_whole(layer, x, past, keys):
+    """Queries, and keys too, that are turned as one wide head each."""
+    query, key = (layer.turn(part(x)[:, None], past)[:, 0] for part in (layer.query, layer.key))
+    key = layer.split(key, layer.num_kv_heads) if keys else Attention.project(layer, x, past)[1]
+    return layer.split(query, layer.num_heads), key, layer.split(layer.value(x), layer.num_kv_heads)
+
+
+def _scattered_keys(layer, query, key, value, past):
+    """Keys that were cut into (D, H_kv), and not (H_kv, D)."""
+    key = layer.merge(key).unflatten(-1, (-1, layer.num_kv_heads)).movedim(-1, 1)
+    return layer.turn(query, past), layer.turn(key, past), value
+
+
 add_mistakes(
     grouped_rotary_attention,
     Attention,
@@ -335,6 +348,26 @@ add_mistakes(
         "The values are turned as well. What a token passes on does not depend on its position.",
         {"turned": lambda self, *parts: tuple(self.turn(part, parts[-1]) for part in parts[:-1])},
     ),
+    TurnedBeforeTheSplit=(
+        "Queries and keys are turned before they are cut into heads, so heads turn at wrong speeds.",
+        {"project": lambda self, x, past: _turned_whole(self, x, past, keys=True)},
+    ),
+    QueriesTurnedBeforeTheSplit=(
+        "The queries are turned before they are cut into heads, so heads turn at other speeds. Cut first.",
+        {"project": lambda self, x, past: _turned_whole(self, x, past, keys=False)},
+    ),
+    HeadsOfScatteredNumbers=(
+        "Each head gets every H-th number of a token. It is D numbers next to each other: (H, D).",
+        {"split": lambda self, x, heads: x.unflatten(-1, (-1, heads)).movedim(-1, 1)},
+    ),
+    KeysOfScatteredNumbers=(
+        "Each key head gets every H_kv-th number of a token. It is D numbers next to each other: (H_kv, D).",
+        {"turned": _scattered_keys},
+    ),
+    CutWithoutTranspose=(
+        "Tokens and heads are mixed: cut (B, T, H · D) into (B, T, H, D), then swap T and H.",
+        {"split": lambda self, x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)},
+    ),
     NothingTurned=(
         "Nothing is turned: this is attention without positions. Turn queries and keys before the scores.",
         {"turn": lambda self, x, first=0: x},
@@ -364,6 +397,18 @@ add_mistakes(
         {
             "turned": lambda self, query, key, value, past: (self.turn(query, past), key, value),
             "attend": lambda self, query, key, value: Attention.attend(self, query, self.turn(key), value),
+        },
+    ),
+    ValueBeforeKey=(
+        "The cache that you return is (value, key). The order is (key, value).",
+        {"returned_cache": lambda self, old, new, total: total[::-1]},
+    ),
+    NewBeforePast=(
+        "The new keys and values are put before the past. Join them behind it.",
+        {
+            "extend": lambda self, cache, *new: (
+                new if cache is None else tuple(torch.cat(pair, 2) for pair in zip(new, cache, strict=True))
+            )
         },
     ),
     ReturnsNewOnesOnly=(

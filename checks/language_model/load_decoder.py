@@ -61,7 +61,7 @@ def among_others(draw):
     layers = draw.shuffled((1, 10, 11, 21))
     for layer in (1, 11):
         yield case(_tensors(draw, layers, (7, 1, 2)), layer)
-    yield case(_tensors(draw, draw.shuffled((2, 12)), (7, 1, 6)), 12, "halves", 7, 1)
+    yield case(_tensors(draw, draw.shuffled((2, 12))), 12, "halves", 14, 7)
 
 
 @load_decoder.group("another checkpoint: the rows of query and key, head by head", points=2)
@@ -84,10 +84,10 @@ def edges(draw):
 
 @load_decoder.group("unknown entries under the layer's own prefix", points=0.5)
 def unknown_entries(draw):
-    tensors = _tensors(draw, (23, 25), (7, 1, 6))
+    tensors = _tensors(draw, (23, 25))
     for name in ("q.bias", "q_norm.weight", "output.scale", "qkv.weight"):
-        tensors[f"blk.23.attn_{name}"] = draw.normal(42)
-    yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 7, 1)
+        tensors[f"blk.23.attn_{name}"] = draw.normal(84)
+    yield case({name: tensors[name] for name in draw.shuffled(tuple(tensors))}, 23, "halves", 14, 7)
 
 
 def telling(answer):
@@ -114,10 +114,10 @@ def telling(answer):
 @load_decoder.group("a missing entry raises a KeyError with its name", points=1, withhold_points=True)
 def missing_entries(draw):
     for name, layout in zip(draw.shuffled(tuple(PARTS.values()))[:4], ("pairs", "halves") * 2, strict=True):
-        tensors = _tensors(draw, (1, 2, 11), (2, 1, 2))
+        tensors = _tensors(draw, (1, 2, 11), (6, 2, 12))
         entry = f"blk.1.{name}.weight"
         del tensors[entry]
-        given = {"layout": layout, "num_heads": 2, "num_kv_heads": 1}
+        given = {"layout": layout, "num_heads": 6, "num_kv_heads": 2}
         yield case(tensors, 1, [entry], given, through=telling)
     absent = [f"blk.2.{name}.weight" for name in PARTS.values()]
     yield case(_tensors(draw, (1, 12), (7, 1, 2)), 2, absent, {}, through=telling)
@@ -286,6 +286,10 @@ add_mistakes(
     kv_heads_ignored=(
         "The key is cut into `num_heads` heads, as the query is. It has `num_kv_heads`, of the same size.",
         {"heads": lambda num_heads, num_kv_heads: _query_and_key(num_heads, num_heads)},
+    ),
+    query_in_kv_heads=(
+        "The query is cut into `num_kv_heads` heads, as the key is. It has `num_heads`, of the same size.",
+        {"heads": lambda num_heads, num_kv_heads: _query_and_key(num_kv_heads, num_kv_heads)},
     ),
     counts_fixed=(
         "The numbers of heads are always 9 and 3. Use the two arguments.",

@@ -25,9 +25,10 @@ def _case(draw, *shape, dtype=torch.float32, size=1.0, gradients=False, eps=None
 
 @rms_norm.group("one weight for each number, ones at first, and nothing else in its state_dict", points=0.5)
 def parameters(draw):
-    for width in draw.sizes(2):
+    *widths, length = draw.sizes(3)
+    for width in widths:
         yield case(build=build(width, look=("parameters", "buffers", "state")))
-    yield case(draw.normal(2, width), build=build(width))
+    yield case(draw.normal(length, width), build=build(width))
 
 
 @rms_norm.group("texts in a batch, in both dtypes", points=2)
@@ -40,7 +41,7 @@ def batches(draw):
 def axes(draw):
     sizes, (size,) = draw.sizes(4), draw.sizes(1)
     for shape in (sizes[:1], sizes[:2], sizes, (size, size), (size, size, size), (size, 1), (1, 1, size)):
-        yield _case(draw, *shape)
+        yield _case(draw, *shape, size=256.0)  # eps is not this group's subject
 
 
 @rms_norm.group("inputs of small size: eps, and its place", points=1.5)

@@ -168,9 +168,11 @@ def one_left(draw):
         return torch.stack([_falling(draw, shape[1], 0.5, dtype)[0] for _ in range(shape[0])])
 
     (size,) = draw.sizes(1)
+    # With generators: where more than one token can be drawn, it is not by chance another one each time.
     for dtype in FLOATS:
-        yield case(logits(*draw.sizes(2), dtype=dtype), 1.0, 0.05)
-        yield case(logits(*draw.sizes(2), dtype=dtype) + 300, temperature=0.01)
+        yield case(logits(*draw.sizes(2), dtype=dtype), 1.0, 0.05, made_by(seeded, seed=5))
+        generator = made_by(seeded, seed=6)
+        yield case(logits(*draw.sizes(2), dtype=dtype) + 300, temperature=0.01, generator=generator)
     yield case(logits(*draw.sizes(2)) * 200, top_p=0.9, generator=made_by(seeded, seed=7))
     for shape in ((1, size), (size, size), (size, 1)):
         yield case(logits(*shape), 0.7, 0.1, made_by(seeded, seed=size))

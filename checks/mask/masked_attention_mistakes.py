@@ -5,6 +5,8 @@ from functools import partial
 from attention_lab.authoring import add_mistakes, attention, defaults
 from attention_lab.authoring.causes import ATTENTION_CAUSES
 from attention_lab.authoring.mask_sentences import (
+    ADDED_AS_NUMBERS,
+    ADDED_WITHOUT_CLEARING,
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
     EXPONENTIALS_TOO_LARGE,
@@ -117,6 +119,14 @@ add_mistakes(
     exponentials_too_large=(
         EXPONENTIALS_TOO_LARGE,
         {"softmax": lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True)},
+    ),
+    added_without_clearing=(
+        ADDED_WITHOUT_CLEARING,
+        {"add": True, "clear": False},
+    ),
+    added_as_numbers=(
+        ADDED_AS_NUMBERS,
+        {"add": True, "fill": -1.0, "clear": False},
     ),
     additive_mask=(
         MINUS_INFINITY_ADDED,

@@ -5,6 +5,8 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, add_mistakes, case
 from attention_lab.authoring.mask_sentences import (
+    ADDED_AS_NUMBERS,
+    ADDED_WITHOUT_CLEARING,
     FILL_TURNED_ROUND,
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
@@ -189,6 +191,14 @@ add_mistakes(
         "score, and where all are equal each gets 1/T. Such a row should be all zeros: clear the hidden "
         "entries of the weights too.",
         lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1),
+    ),
+    added_without_clearing=(
+        ADDED_WITHOUT_CLEARING,
+        lambda scores, mask: torch.softmax(scores + mask.to(scores.dtype).log(), dim=-1),
+    ),
+    added_as_numbers=(
+        ADDED_AS_NUMBERS,
+        lambda scores, mask: torch.softmax(scores + mask.to(scores.dtype), dim=-1),
     ),
     additive_mask=(
         "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "

@@ -18,7 +18,6 @@ from nbjudge.tutor import tutor_options
 
 NAME = "attention-lab"
 LESSONS = "lessons"
-LINKED_PAGE = "docs/torch-attention.md"  # what lessons link to, from two folders below
 SETTINGS = "nbgrader_config.py"  # of the tutor
 # What the helper package has beside its modules for students, if it brings a tutor: what checks import.
 TUTOR_MODULES = ("authoring",)

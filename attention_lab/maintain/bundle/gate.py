@@ -23,7 +23,6 @@ from traitlets.config import Config
 from attention_lab.maintain.build import parts_of
 from attention_lab.maintain.bundle.contents import (
     LESSONS,
-    LINKED_PAGE,
     NAME,
     grader_files,
     lesson_files,
@@ -32,7 +31,7 @@ from attention_lab.maintain.bundle.contents import (
 )
 from nbjudge.course import Course, read_config, read_notebook, released
 
-PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml", LINKED_PAGE}
+PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
 ABOUT_ITSELF = re.compile(
     r"(attention_lab|nbjudge)-[\w.+]+\.dist-info/(METADATA|RECORD|WHEEL|\w+\.txt|licenses/LICENSE[\w-]*)$"

@@ -12,7 +12,6 @@ from rich.console import Console
 import attention_lab
 from attention_lab.maintain.bundle.contents import (
     LESSONS,
-    LINKED_PAGE,
     NAME,
     build_wheels,
     lesson_files,
@@ -64,7 +63,7 @@ def _members(course: Course) -> dict[str, bytes]:
     """Return what goes into the zip as it is, by name there."""
     release = course.folders.release
     lessons = {f"{LESSONS}/{name}": _released(release / name) for name in lesson_files(course)}
-    return lessons | {name: (course.root / name).read_bytes() for name in (*LICENCES, LINKED_PAGE)}
+    return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}
 
 
 def _documents(course: Course, grader: Path, wheel: Path) -> dict[str, bytes]:

@@ -51,8 +51,8 @@ DOWNLOADS = (
 )
 
 
-# Lessons link to this page of docs/, which the site has in its reference.
-TO_DOCS, TO_REFERENCE = "](../../docs/torch-attention.md", "](../reference/torch-attention.md"
+# Lessons link to this page beside them, which the site has in its reference.
+TO_PAGE, TO_REFERENCE = "](../00_start_here/torch-attention.md", "](../reference/torch-attention.md"
 CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
 # The Python tab is empty as yet: `theme/conf.py` puts the cell above into it.
 TABS = """\
@@ -105,7 +105,7 @@ def page_of(lesson: Assignment) -> Page:
     for place, cell in enumerate(release.cells):
         shown = copy.deepcopy(cell)
         shown.metadata = NotebookNode(tags=_tags(release.cells, place))
-        shown.source = cell.source.replace(TO_DOCS, TO_REFERENCE)
+        shown.source = cell.source.replace(TO_PAGE, TO_REFERENCE)
         if cell.cell_type == "code":
             marks = cell.metadata.get("nbgrader", {})
             # An answer, or a test that an answer has to pass, shows nothing.

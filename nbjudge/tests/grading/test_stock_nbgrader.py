@@ -165,10 +165,10 @@ def test_only_a_notebook_that_code_names_is_beside(text, named):
     assert named_notebooks(cells, ["helpers.ipynb", "my notes.ipynb", "text.ipynb"]) == named
 
 
-# ---- `nbgrader zip_collect` on archives of the forms that Moodle and Canvas make -----------------
+# ---- `nbgrader zip_collect` on archives of the forms that platforms make --------------------------
 
 FILE = "_assignsubmission_file"
-OWN_PATTERN = r".*/(?P<file_id>[^/]+)-by-(?P<student_id>\w+)"
+OWN_PATTERN = r".*/(?P<file_id>[^/]+)-by-(?P<student_id>\w+)(?:-at-(?P<timestamp>[^/]+))?\.ipynb"
 # What the archive holds, by name: where it is collected; what nbgrader's log says; and settings.
 ARCHIVES = {
     "moodle": (  # files come to the student of that name, with folders or without; namesakes are kept apart
@@ -194,11 +194,31 @@ ARCHIVES = {
         "102: Canvas marks this submission as late",
         "",
     ),
+    "blackboard": (  # the name says who and when; what a student wrote into a box is no file
+        {
+            "Week 1_ada_attempt_2026-11-21-09-30-00_week-1.ipynb": "ada/ps1/week-1.ipynb",
+            "Week 1_ada_attempt_2026-11-21-09-30-00_my_data.csv": "ada/ps1/my_data.csv",
+            "Week_1_ben.li_attempt_2026-02-28-23-59-59_week-1.ipynb": "ben.li/ps1/week-1.ipynb",
+            "Week 1_ada_attempt_2026-11-21-09-30-00.txt": "",
+        },
+        "",
+        "",
+    ),
     "a pattern of the course's own": (
-        {"week-1-by-eve.ipynb": "eve/ps1/week-1.ipynb", f"Ada_1{FILE}_/week-1.ipynb": ""},
+        {
+            "week-1-by-eve.ipynb": "eve/ps1/week-1.ipynb",
+            "week-1-by-ian-at-2026-11-21_09.30.00.ipynb": "ian/ps1/week-1.ipynb",
+            "week-1-by-joe-at-20261121T093000+02.ipynb": "joe/ps1/week-1.ipynb",
+            f"Ada_1{FILE}_/week-1.ipynb": "",
+        },
         "",
         f"c.FileNameCollectorPlugin.named_regexp = {OWN_PATTERN!r}\n",
     ),
+}
+
+TIMES = {  # in UTC
+    "blackboard": {"ada": "2026-11-21 09:30:00", "ben.li": "2026-02-28 23:59:59"},
+    "a pattern of the course's own": {"ian": "2026-11-21 09:30:00", "joe": "2026-11-21 07:30:00"},
 }
 
 
@@ -212,8 +232,9 @@ def zipped(*names: str) -> bytes:
 
 @pytest.mark.integration
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("names", "said", "config"), ARCHIVES.values(), ids=ARCHIVES)
-def test_an_archive_is_collected(tmp_path, names, said, config):
+@pytest.mark.parametrize("form", ARCHIVES)
+def test_an_archive_is_collected(tmp_path, form):
+    names, said, config = ARCHIVES[form]
     (tmp_path / "source/ps1").mkdir(parents=True)
     (tmp_path / "source/ps1/week-1.ipynb").touch()
     (tmp_path / "nbgrader_config.py").write_text(CONFIG + config)
@@ -225,7 +246,10 @@ def test_an_archive_is_collected(tmp_path, names, said, config):
     run = nbgrader(tmp_path, "zip_collect", "ps1")
     assert run.returncode == 0, run.stderr
     submitted = tmp_path / "submitted"
-    files = {str(path.relative_to(submitted)): path.read_text() for path in submitted.rglob("*.*")}
+    times = {path.parts[-3]: path.read_text() for path in submitted.rglob("timestamp.txt")}
+    assert {name: time.strip()[:19] for name, time in times.items()} == TIMES.get(form, {})
+    paths = [path for path in submitted.rglob("*.*") if path.is_file() and path.name != "timestamp.txt"]
+    files = {str(path.relative_to(submitted)): path.read_text() for path in paths}
     assert files == {
         there: "week-1.ipynb" if name.endswith(".zip") else name for name, there in names.items() if there
     }

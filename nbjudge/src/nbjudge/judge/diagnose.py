@@ -11,7 +11,7 @@ from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge.closer_look import is_small, look_closer
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.describe import argument_name, argument_names, listed, receiver
-from nbjudge.judge.differences import VAGUE, describe_difference, describe_evidence
+from nbjudge.judge.differences import VAGUE, contradicts, describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
 from nbjudge.judge.findings import Cause, always_the_same
 from nbjudge.judge.group_result import GroupResult, run_verifier
@@ -59,13 +59,14 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
         ]
     unexplained = _without_repeats(unexplained)
     ranked = [(Rank.RANDOM, finding) for finding in random] + [(Rank.NAMED, finding) for finding in named]
+    measured = [result for result in failing if result.objection_to_value is None and result in unexplained]
+    for result, finding in _without_chance([(result, _measurement(result)) for result in measured]):
+        finding = _without_effect(exercise, results, finding.followed_by(_cost(result)))
+        finding = _only_with(exercise, results, finding)
+        ranked.append((_rank_of_measured(result, finding), finding))
     for result in failing:
         objection = result.objection_to_value
-        if objection is None and result in unexplained:
-            measured = _measurement(result).followed_by(_cost(result))
-            measured = _only_with(exercise, results, _without_effect(exercise, results, measured))
-            ranked.append((_rank_of_measured(result, measured), measured))
-        elif objection is not None:
+        if objection is not None:
             replaced = _is_open_objection(result) and result not in unexplained
             random_values = bool(random) and result.group.verify is not None and not objection.mistake
             rank = _rank(result, objection, failing)
@@ -198,6 +199,17 @@ def _is_verified(result: GroupResult) -> bool:
     return (
         group.verify is not None and not result.is_measured and (objection is None or not objection.mistake)
     )
+
+
+def _without_chance(measured: list[tuple[GroupResult, Finding]]) -> list[tuple[GroupResult, Finding]]:
+    """Leave out what explains the result of one group and not that of another; all, if nothing is left."""
+    likely = [
+        (result, finding)
+        for result, finding in measured
+        if finding.kind != Cause.OTHER_CASE.kind
+        or not any(contradicts(other, finding) for other, _ in measured if other is not result)
+    ]
+    return likely or measured
 
 
 def _without_repeats(results: Sequence[GroupResult]) -> list[GroupResult]:

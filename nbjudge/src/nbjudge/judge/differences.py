@@ -6,14 +6,14 @@ The most specific difference comes first: wrong shape, dtype, order, factor, unu
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.calls import Answer, answers_of, calls_for
+from nbjudge.calls import Answer, Call, answers_of, calls_for
 from nbjudge.judge import describe
 from nbjudge.judge.changed_cases import other_cases
 from nbjudge.judge.compare import same_gradient, same_gradients, same_value, unreadable_part
@@ -302,21 +302,54 @@ def result_values(value: Any) -> Sequence[Any]:
 def answers_to_other_cases(exercise: Exercise, drawn: DrawnGroup, number: int) -> list[tuple[str, Answer]]:
     """Return what the reference gives where one thing in a case is changed; the group keeps it."""
     if number not in drawn.other_answers:
-        case = replace(drawn.cases[number], gradients=False)
-        names = argument_names(receiver(drawn.reference, case))
-        others = [*other_cases(case, names), *exercise.other_cases(case)]
-        calls = calls_for([other for _, other in others], [None] * len(others))
-        # A course's own causes come first: they say more than an argument that would have the same effect.
-        pairs = [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
-        pairs += [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
         found, end = [], time.process_time() + MOST_SECONDS
-        for clause, function, call in pairs:
-            (answer,) = answers_of(function, [not_measured(call) | {"cotangents": None}])
+        for clause, function, call in _other_calls(exercise, drawn, number):
+            (answer,) = answers_of(function, [call])
             found += [(clause, answer)] if answer.status == "value" else []
             if time.process_time() > end:
                 break
         drawn.other_answers[number] = found
     return drawn.other_answers[number]
+
+
+def _other_calls(
+    exercise: Exercise, drawn: DrawnGroup, number: int
+) -> Iterator[tuple[str, Callable[..., Any], Call]]:
+    """Yield calls that differ from case `number` in one thing, each behind the clause that says in which."""
+    case = replace(drawn.cases[number], gradients=False)
+    names = argument_names(receiver(drawn.reference, case))
+    others = [*other_cases(case, names), *exercise.other_cases(case)]
+    calls = calls_for([other for _, other in others], [None] * len(others))
+    # A course's own causes come first: they say more than an argument that would have the same effect.
+    pairs = [(clause, answer, drawn.calls[number]) for clause, answer in exercise.causes.items()]
+    pairs += [(clause, drawn.reference, call) for (clause, _), call in zip(others, calls, strict=True)]
+    for clause, function, call in pairs:
+        yield clause, function, not_measured(call) | {"cotangents": None}
+
+
+def contradicts(result: GroupResult, finding: Finding) -> bool:
+    """Return whether what explains another group's result (`Cause.OTHER_CASE`) does not explain this one's.
+
+    Then it explains the other one by chance, as many changes do where few results are possible.
+    """
+    (name, clause, *_), exercise, drawn = finding.facts, result.exercise, result.drawn
+    if name not in exercise.results or not drawn.expected or not result.wrong_values:
+        return False
+    number, index = result.wrong_values[0], exercise.results.index(name)
+    own = result_values(result.answers[number].value)
+    if index >= len(own) or _is_result(exercise, index, own[index], drawn.expected[number]):
+        return False
+    for words, function, call in _other_calls(exercise, drawn, number):
+        if words == clause:
+            (answer,) = answers_of(function, [call])
+            return answer.status == "value" and not _is_result(exercise, index, own[index], answer)
+    return False
+
+
+def _is_result(exercise: Exercise, index: int, actual: Any, answer: Answer) -> bool:
+    """Return whether a value is result number `index` of an answer."""
+    values = result_values(answer.value)
+    return index < len(values) and same_value(actual, values[index], exercise.tolerance)
 
 
 def describe_evidence(result: GroupResult, number: int) -> str:

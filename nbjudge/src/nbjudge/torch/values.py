@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from nbjudge.probe.respond import BUILDERS, Builder, WrongParametersError
 from nbjudge.probe.watching import WATCHERS, Note, WatchedCalls
@@ -280,8 +281,12 @@ def watch_operators(note: Note, watched_calls: WatchedCalls) -> Iterator[None]:
     """Have the kernels of `watched_calls["operators"]["torch"]` note that they run, and do what they do."""
     libraries: dict[str, Any] = {}
     patterns = watched_calls.get("operators", {}).get("torch", ())
+    kernels = kernels_of_operators(tuple(patterns)) if patterns else []
     with ExitStack() as stop:
-        for operator, key in kernels_of_operators(tuple(patterns)) if patterns else ():
+        if kernels and not hasattr(torch._C, "_dispatch_get_computed_kernel_for_dispatch_key"):
+            stop.enter_context(_NoteOperators(note, kernels))
+            kernels = []
+        for operator, key in kernels:
             space = operator.partition("::")[0]
             if space not in libraries:
                 libraries[space] = torch._C._dispatch_library("IMPL", space, "", "<nbjudge>", 1)
@@ -294,10 +299,31 @@ def watch_operators(note: Note, watched_calls: WatchedCalls) -> Iterator[None]:
         yield
 
 
+class _NoteOperators(TorchDispatchMode):
+    """Notes operators in an old torch, in which a kernel that another one replaces cannot be called."""
+
+    def __init__(self, note: Note, kernels: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self.note, self.operators = note, {operator for operator, _ in kernels}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:  # see `nbjudge.torch.memory`
+        return False
+
+    def __torch_dispatch__(self, operator: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if operator.name() in self.operators:
+            self.note(_place(operator.name()))
+        return operator(*args, **(kwargs or {}))
+
+
+def _place(operator: str) -> str:
+    """An operator's name, and whether it runs outside of every backward pass."""
+    return operator if torch._C._current_graph_task_id() >= 0 else operator + CALLED
+
+
 def _noting_kernel(operator: str, kernel: Any, note: Note) -> Callable[..., Any]:
     def noting(keys: Any, *arguments: Any, **named: Any) -> Any:
-        in_a_backward_pass = torch._C._current_graph_task_id() >= 0
-        note(operator if in_a_backward_pass else operator + CALLED)
+        note(_place(operator))
         return kernel.call_boxed(keys, *arguments, **named)
 
     return noting
