@@ -18,7 +18,7 @@ from nbjudge.settings import CourseSettings
 
 DAY = timedelta(days=1)
 # As file names have it; nbgrader reads 09-30-00 as 09:00:00, with a time zone of -30 minutes.
-IN_FILE_NAME = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)")
+IN_FILE_NAME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[-_ T](\d\d)[-_.:]?(\d\d)[-_.:]?(\d\d)(?!\d)(.*)")
 # As Moodle's grading worksheet has it in English.
 IN_WORKSHEET = "%A, %d %B %Y, %I:%M %p"
 NO_DATE = (
@@ -72,7 +72,7 @@ def read_received(text: str, zone: ZoneInfo) -> datetime:
     """
     found = IN_FILE_NAME.fullmatch(text.strip())
     if found:
-        text = "{} {}:{}:{}".format(*found.groups())
+        text = "{}-{}-{} {}:{}:{}{}".format(*found.groups())
     time, zone = _read(text, zone)
     return _naive(time) if time.tzinfo is not None else _readings(time, zone)[0]
 
