@@ -58,6 +58,7 @@ from nbjudge.values.packing import MadeInKernel
 MOST_LINES = 3  # that a hunt may differ from the solution in
 MOST_NUMBERS = 5_000  # of all arrays in a learner's call
 LARGEST_EXAMPLE = 24  # numbers of an example that the wrong answer gets right
+LARGEST_PLAIN = 4.0  # number of an example that is preferred
 MOST_DRAWN = 600
 SIZES = (1, 2, 2, 3, 4, 4)  # of what is drawn; even ones often, because heads and pairs share them out
 SEED = 0  # so that a hunt always has the same example and the same smallest case
@@ -105,13 +106,14 @@ def read_hunts(path: Path) -> dict[str, ExerciseTable]:
 
 
 def without_comments(code: str) -> str:
-    """Return code without its comments, which say what is right, and without empty lines."""
-    lines = code.splitlines()
+    """Return code without its comments, which say what is right."""
+    lines, emptied = code.splitlines(), set[int]()
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+            emptied.add(row - 1)
+    return "\n".join(line for row, line in enumerate(lines) if line or row not in emptied)
 
 
 def changed_lines(one: str, other: str) -> int:
@@ -121,8 +123,8 @@ def changed_lines(one: str, other: str) -> int:
 
 
 def _steps(one: str, other: str) -> Sequence[tuple[str, int, int, int, int]]:
-    lines = one.splitlines(), other.splitlines()
-    return difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes()
+    versions = ([line.rstrip() for line in code.splitlines() if line.strip()] for code in (one, other))
+    return difflib.SequenceMatcher(None, *versions, autojunk=False).get_opcodes()
 
 
 class SmallDraw:
@@ -176,7 +178,7 @@ class SmallDraw:
             return draw.integers(0, LARGEST_SIZE, *shape)
         # Whole numbers, now and then large ones, and now and then in double precision.
         numbers = draw.integers(-3, 3, *shape) * (1.0 if draw.integer(0, 3) else 100.0)
-        return numbers.double() if hasattr(numbers, "double") and not draw.integer(0, 7) else numbers
+        return numbers.double() if hasattr(numbers, "double") and not draw.integer(0, 15) else numbers
 
     def _shape(self, names: list[str]) -> list[int]:
         shape, sizes = list[int](), self._sizes
@@ -267,7 +269,9 @@ class Hunt:
     def example(self) -> Case | None:
         """A case that the wrong answer gets right: of those with few numbers, one with the most."""
         few = [call for call in self._calls if self.table.calls or _count(call) <= LARGEST_EXAMPLE]
-        for call in few[::-1]:
+        few.reverse()
+        few.sort(key=lambda call: _largest(call) > LARGEST_PLAIN)
+        for call in few:
             with suppress(NotAllowedError):
                 case = self.case(call)
                 if self.expected(case).status == "value" and self.tried(case) is None:
@@ -279,7 +283,8 @@ class Hunt:
         """Small calls, of which the statement allows most, the smaller before the larger."""
         if not self.table.calls:
             draw = SmallDraw(self.exercise.draw(SEED), self.table)
-            return sorted((draw.call(self.reference) for _ in range(MOST_DRAWN)), key=_count)
+            calls = [draw.call(self.reference) for _ in range(MOST_DRAWN)]
+            return sorted(calls, key=lambda call: (_count(call), _largest(call)))
         names = self._names | {name: given(name) for name in self.table.given}
         names["call"] = lambda *args, **kwargs: call_of(self.is_class, lambda call: call, list(args), kwargs)
         return [eval(f"call{call}", names) for call in self.table.calls]
@@ -396,7 +401,7 @@ class Hunt:
 
     def hint(self, place: int) -> str:
         """Return the hint at this place, one of three: the groups of cases, a few lines, the line."""
-        own = self.code.splitlines()
+        own = [line for line in self.code.splitlines() if line.strip()]
         changed = next(i for kind, i, *_ in _steps(self.code, self._right) if kind != "equal")
         line = min(changed, len(own) - 1)
         groups = ", ".join(f"“{result.group.name}”" for result in self.results if not result.passed)
@@ -418,6 +423,13 @@ def _count(call: HuntCall) -> int:
         math.prod(leaf.shape) if isinstance(kind_of(leaf), ArrayKind) else leaf if type(leaf) is int else 0
         for leaf in parts
     )
+
+
+def _largest(call: HuntCall) -> float:
+    """Return the largest absolute number in the arrays of a call."""
+    parts = [(kind_of(leaf), leaf) for _, leaf in leaves([call.args, call.kwargs])]
+    arrays = [kind.as_numbers(leaf) for kind, leaf in parts if isinstance(kind, ArrayKind)]
+    return max((float(abs(array.astype(float)).max(initial=0)) for array in arrays), default=0.0)
 
 
 def _fits(value: Any, wanted: Any, sizes: dict[str, Any]) -> bool:
