@@ -47,8 +47,9 @@ from nbjudge.calls import Answer, answers_of, caller_of, calls_for
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import is_right, unreadable_part
 from nbjudge.judge.describe import short
-from nbjudge.judge.drawn_group import DrawnGroup, call_groups
-from nbjudge.judge.group_result import GroupResult, compare_group
+from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.scoring import judge_groups
+from nbjudge.judge.verdict import Verdict
 from nbjudge.probe.respond import drawing_from
 from nbjudge.tutor.hunt_calls import GIVEN, HuntCall, call_of, given
 from nbjudge.tutor.smallest import LARGEST_SIZE, Difference, with_whole_weights
@@ -123,8 +124,8 @@ def changed_lines(one: str, other: str) -> int:
 
 
 def _steps(one: str, other: str) -> Sequence[tuple[str, int, int, int, int]]:
-    versions = ([line.rstrip() for line in code.splitlines() if line.strip()] for code in (one, other))
-    return difflib.SequenceMatcher(None, *versions, autojunk=False).get_opcodes()
+    own, right = ([line.rstrip() for line in code.splitlines() if line.strip()] for code in (one, other))
+    return difflib.SequenceMatcher(None, own, right, autojunk=False).get_opcodes()
 
 
 class SmallDraw:
@@ -193,6 +194,20 @@ class SmallDraw:
         return shape
 
 
+_drawn = dict[int, tuple[ExerciseTable, Sequence[HuntCall]]]()  # by the id of the table, which is kept
+
+
+def drawn_calls(
+    exercise: Exercise, reference: Callable[..., Any], table: ExerciseTable
+) -> Sequence[HuntCall]:
+    """Draw small calls of an exercise, the smaller before the larger; the same ones for all of its hunts."""
+    if id(table) not in _drawn:
+        draw = SmallDraw(exercise.draw(SEED), table)
+        calls = [draw.call(reference) for _ in range(MOST_DRAWN)]
+        _drawn[id(table)] = table, sorted(calls, key=lambda call: (_count(call), _largest(call)))
+    return _drawn[id(table)][1]
+
+
 class Hunt:
     """One wrong answer to an exercise. What takes long is computed when it is first asked for.
 
@@ -254,11 +269,9 @@ class Hunt:
         return function
 
     @cached_property
-    def results(self) -> list[GroupResult]:
-        """The wrong answer's results in the case groups of the exercise."""
-        groups = self._draw()
-        answered = call_groups(self.exercise, [group.calls for group in groups], caller_of(self.function))
-        return [compare_group(self.exercise, *pair) for pair in zip(groups, answered, strict=True)]
+    def verdict(self) -> Verdict:
+        """The judge's verdict on it."""
+        return judge_groups(self.exercise, self._draw(), caller_of(self.function), SEED).verdict
 
     @cached_property
     def smallest(self) -> Difference | None:
@@ -279,12 +292,10 @@ class Hunt:
         return None
 
     @cached_property
-    def _calls(self) -> list[HuntCall]:
+    def _calls(self) -> Sequence[HuntCall]:
         """Small calls, of which the statement allows most, the smaller before the larger."""
         if not self.table.calls:
-            draw = SmallDraw(self.exercise.draw(SEED), self.table)
-            calls = [draw.call(self.reference) for _ in range(MOST_DRAWN)]
-            return sorted(calls, key=lambda call: (_count(call), _largest(call)))
+            return drawn_calls(self.exercise, self.reference, self.table)
         names = self._names | {name: given(name) for name in self.table.given}
         names["call"] = lambda *args, **kwargs: call_of(self.is_class, lambda call: call, list(args), kwargs)
         return [eval(f"call{call}", names) for call in self.table.calls]
@@ -404,7 +415,7 @@ class Hunt:
         own = [line for line in self.code.splitlines() if line.strip()]
         changed = next(i for kind, i, *_ in _steps(self.code, self._right) if kind != "equal")
         line = min(changed, len(own) - 1)
-        groups = ", ".join(f"“{result.group.name}”" for result in self.results if not result.passed)
+        groups = ", ".join(f"“{group.name}”" for group in self.verdict.groups if not group.is_earned)
         return (
             f"Of the tutor's groups of cases it fails: {groups}.",
             f"Look at the lines from `{own[max(line - 1, 0)].strip()}` to "
