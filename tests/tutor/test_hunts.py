@@ -1,4 +1,4 @@
-"""The course's bug hunts: each is told apart by a small call, and put right by a change of a few lines."""
+"""The course's bug hunts: each is told apart by a small call, and a change of a few lines makes it right."""
 
 from functools import cache
 

@@ -3,13 +3,14 @@
 A hunt is the solution with a few lines changed. An assignment's hunts are in `checks/NOTEBOOK/hunts.toml`, a
 table for each exercise::
 
-    [softmax]
-    inputs = { scores = "float (..., T)" }
+    [deviation]
+    inputs = { sample = "float (n)" }
+    require = ["n > 1"]
 
-    [[softmax.hunts]]
-    mistake = "over_the_queries"
-    old = "exponentials.sum(dim=-1"
-    new = "exponentials.sum(dim=-2"
+    [[deviation.hunts]]
+    mistake = "divided_by_n"
+    old = "(len(sample) - 1)"
+    new = "len(sample)"
 
 `inputs` says what the statement allows. Its strings read as the shapes in a docstring: `float`, a dtype's
 name, `int 1..8`, `number`, `flag`, `text a b` or `given`, and the axes of an array. The names of axes and
@@ -61,7 +62,7 @@ MOST_NUMBERS = 5_000  # of all arrays in a learner's call
 LARGEST_EXAMPLE = 24  # numbers of an example that the wrong answer gets right
 LARGEST_PLAIN = 4.0  # number of an example that is preferred
 MOST_DRAWN = 600
-SIZES = (1, 2, 2, 3, 4, 4)  # of what is drawn; even ones often, because heads and pairs share them out
+SIZES = (1, 2, 2, 3, 4, 4)  # of what is drawn; those that divide each other are drawn often
 SEED = 0  # so that a hunt always has the same example and the same smallest case
 RAISED_ON_PURPOSE = ("ValueError", "KeyError")
 NOT_THIS_FORM = "`{exercise}` is not called like this: {reason}."

@@ -57,7 +57,7 @@ def hunt(exercise: str, number: int = 0, early: bool = False) -> Hunt | Sentence
     Returns
     -------
     Hunt or Sentence
-        Called like the answer, ``bug(scores)``, it shows whether the call tells it from the right answer.
+        Called like the answer, ``bug(sample)``, it shows whether the call tells it from the right answer.
     """
     shell = get_ipython()
     if shell is not None:
@@ -213,8 +213,8 @@ class HuntTable:
             f"<td>{count}</td><td>{escape(states)}</td></tr>"
             for lesson, name, count, states in self.rows
         )
-        head = "".join(f"<th>{word}</th>" for word in ("lesson", "hunt", "wrong answers", "yours"))
-        return frame(f"<table><tr>{head}</tr>{rows}</table>", "Bug hunts")
+        titles = "".join(f"<th>{word}</th>" for word in ("lesson", "hunt", "wrong answers", "yours"))
+        return frame(f"<table><tr>{titles}</tr>{rows}</table>", "Bug hunts")
 
 
 def fix(line: str, cell: str) -> Fixed | Sentence:
