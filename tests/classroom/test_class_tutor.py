@@ -339,3 +339,11 @@ def test_a_table_for_a_spreadsheet_has_no_formulas():
     assert as_csv([row], CsvFormat()).splitlines()[1] == '"\'=1+1","softmax",2,0,1,1,"unshifted: 1"'
     german = CsvFormat(separator="semicolon", decimal="comma")
     assert as_csv([row], german).splitlines()[1] == '"\'=1+1";"softmax";2;0;1;1;"unshifted: 1"'
+
+
+def test_a_hunt_is_for_those_who_are_right(classroom):
+    """Whether an answer is right is what the service has checked, whatever the kernel says."""
+    request = {"exercise": "softmax", "folder": DOT, "step": "show", "is_earned": True}
+    assert "right first" in classroom.post("eve", "hunt", request)[1].sentence
+    classroom.check("eve", "softmax", right("softmax"), DOT)
+    assert "def softmax(scores)" in classroom.post("eve", "hunt", request)[1].code

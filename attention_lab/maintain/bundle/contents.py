@@ -40,10 +40,11 @@ def tutor_files(course: Course) -> dict[str, bytes]:
 
     With the settings of the tutor, if the course has any: they hold in the zip, too.
     """
-    folders = {"checks": (course.folders.checks, "py"), "source": (course.folders.source, "ipynb")}
+    checks, source = course.folders.checks, course.folders.source
+    folders = (("checks", checks, "py"), ("checks", checks, "toml"), ("source", source, "ipynb"))
     files = {
         f"{name}/{within}": file.read_bytes()
-        for name, (folder, kind) in folders.items()
+        for name, folder, kind in folders
         for within, file in _files(folder, folder, f"*.{kind}").items()
     }
     if options := tutor_options(course):

@@ -106,34 +106,23 @@ def markdown_part(text: str, title: str) -> Part:
     return Part("markdown", FORMULA.sub(in_unicode, text), title)
 
 
-def show_case(
-    exercise: Exercise,
-    reference: Callable[..., Any],
-    difference: Difference,
-    title: str = "The smallest case found in which it goes wrong",
-    whose: str = "yours",
-) -> list[Part]:
-    """A case as lines of code: what goes in, what comes out, what is right."""
-    case, answer, expected = difference.case, difference.answer, difference.expected
+def show_case(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
+    """The smallest case as lines of code: what goes in, what comes out, what is right."""
+    lines = [*_inputs(exercise, reference, difference.case), "", *both_outputs(exercise, difference, "yours")]
+    return [Part("code", "\n".join(lines), "The smallest case found in which it goes wrong")]
+
+
+def both_outputs(exercise: Exercise, difference: Difference, whose: str) -> list[str]:
+    """Return what comes out and what is right, as lines; with their types where nothing else differs."""
+    answer, expected = difference.answer, difference.expected
     own, right = outputs(exercise, answer), outputs(exercise, expected)
-    if own == right and not answer.changed:  # only the types differ
+    if own == right and not answer.changed:
         own, right = (outputs(exercise, each, with_types=True) for each in (answer, expected))
     changed = ["# an argument is changed"] if answer.changed else []
-    lines = [
-        *written_call(exercise, reference, case),
-        "",
-        f"# {whose}",
-        *own,
-        *changed,
-        "",
-        "# right",
-        *right,
-    ]
-    return [Part("code", "\n".join(lines), title)]
+    return [f"# {whose}", *own, *changed, "", "# right", *right]
 
 
-def written_call(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
-    """Return a case as lines of code, the arguments before the call."""
+def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
     called = receiver(reference, case)
     names = argument_names(called)
     positional = [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(len(case.args))]

@@ -1,4 +1,4 @@
-"""The calls of a bug hunt, written as calls of the answer: ``bug(scores)``, ``bug(4, 2)(x, mask=mask)``.
+"""The calls of a bug hunt, written as calls of the answer: ``bug(sample)``, ``bug(degree=2)(x)``.
 
 Both sides of the tutor use it: a learner's kernel to send a call, and the tutor for the calls of authors.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.errors import CourseError
-from nbjudge.tutor.help import outputs, show_case
+from nbjudge.tutor.help import both_outputs, outputs, written
 from nbjudge.tutor.hunt_calls import HuntCall
 from nbjudge.tutor.hunts import HINTS, Hunt, NotAllowedError, changed_lines
 from nbjudge.tutor.messages import CheckResult, HuntFixed, HuntTried, Part
@@ -31,13 +31,13 @@ def shown(hunt: Hunt) -> list[Part]:
     """Return an example that the wrong answer gets right, and the code of what can be handed in by name."""
     parts = [Part("code", f"# bug.given.{name}\n{code.strip()}") for name, code in hunt.table.given.items()]
     if (case := hunt.example) is not None:
-        lines = [_as_code(hunt, case), "", *_right(hunt, case)]
+        lines = [*_as_code(hunt, case), "", *_right(hunt, case)]
         parts.append(Part("code", "\n".join(lines), EXAMPLE_TITLE))
     return parts
 
 
-def _as_code(hunt: Hunt, case: Case) -> str:
-    """Return a case as the call that a learner would write."""
+def _as_code(hunt: Hunt, case: Case) -> list[str]:
+    """Return a case as the call that a learner would write, with the weights of its object."""
 
     def bracket(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
         named = (f"{name}={code(value)}" for name, value in kwargs.items())
@@ -57,12 +57,14 @@ def _as_code(hunt: Hunt, case: Case) -> str:
         typed = "" if is_usual else f", dtype={kind.library}.{dtype}"
         return f"{maker}({kind.as_numbers(value).tolist()}{typed})"
 
-    build = case.build
-    call = bracket(case.args, case.kwargs)
+    build, call = case.build, bracket(case.args, case.kwargs)
     if build is None:
-        return f"bug{call}"
-    method = "" if build.look[0] in ("result", "parameters") else f".{build.look[0]}"
-    return f"bug{bracket(build.args, build.kwargs)}{method}{'' if build.look[0] == 'parameters' else call}"
+        return [f"bug{call}"]
+    look = build.look[0]
+    rest = "" if look == "parameters" else call if look == "result" else f".{look}{call}"
+    state = getattr(build, "state", None) or {}
+    weights = [f"# {name} = {written(value)}" for name, value in state.items()]
+    return [f"bug{bracket(build.args, build.kwargs)}{rest}", *weights]
 
 
 def _right(hunt: Hunt, case: Case) -> list[str]:
@@ -92,7 +94,8 @@ def tried(hunt: Hunt, text: bytes | None) -> HuntTried:
 
 
 def _shown_case(hunt: Hunt, difference: Difference, title: str) -> list[Part]:
-    return show_case(hunt.exercise, hunt.reference, difference, title, "the wrong answer")
+    lines = [*_as_code(hunt, difference.case), "", *both_outputs(hunt.exercise, difference, "this code")]
+    return [Part("code", "\n".join(lines), title)]
 
 
 def hint(hunt: Hunt, given: int) -> list[Part]:

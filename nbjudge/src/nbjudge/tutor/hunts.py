@@ -3,13 +3,14 @@
 A hunt is the solution with a few lines changed. An assignment's hunts are in `checks/NOTEBOOK/hunts.toml`, a
 table for each exercise::
 
-    [softmax]
-    inputs = { scores = "float (..., T)" }
+    [deviation]
+    inputs = { sample = "float (n)" }
+    require = ["n > 1"]
 
-    [[softmax.hunts]]
-    mistake = "over_the_queries"
-    old = "exponentials.sum(dim=-1"
-    new = "exponentials.sum(dim=-2"
+    [[deviation.hunts]]
+    mistake = "divided_by_n"
+    old = "(len(sample) - 1)"
+    new = "len(sample)"
 
 `inputs` says what the statement allows. Its strings read as the shapes in a docstring: `float`, a dtype's
 name, `int 1..8`, `number`, `flag`, `text a b` or `given`, and the axes of an array. The names of axes and
@@ -47,8 +48,9 @@ from nbjudge.calls import Answer, answers_of, caller_of, calls_for
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import is_right, unreadable_part
 from nbjudge.judge.describe import short
-from nbjudge.judge.drawn_group import DrawnGroup, call_groups
-from nbjudge.judge.group_result import GroupResult, compare_group
+from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.scoring import judge_groups
+from nbjudge.judge.verdict import Verdict
 from nbjudge.probe.respond import drawing_from
 from nbjudge.tutor.hunt_calls import GIVEN, HuntCall, call_of, given
 from nbjudge.tutor.smallest import LARGEST_SIZE, Difference, with_whole_weights
@@ -58,8 +60,9 @@ from nbjudge.values.packing import MadeInKernel
 MOST_LINES = 3  # that a hunt may differ from the solution in
 MOST_NUMBERS = 5_000  # of all arrays in a learner's call
 LARGEST_EXAMPLE = 24  # numbers of an example that the wrong answer gets right
+LARGEST_PLAIN = 4.0  # number of an example that is preferred
 MOST_DRAWN = 600
-SIZES = (1, 2, 2, 3, 4, 4)  # of what is drawn; even ones often, because heads and pairs share them out
+SIZES = (1, 2, 2, 3, 4, 4)  # of what is drawn; those that divide each other are drawn often
 SEED = 0  # so that a hunt always has the same example and the same smallest case
 RAISED_ON_PURPOSE = ("ValueError", "KeyError")
 NOT_THIS_FORM = "`{exercise}` is not called like this: {reason}."
@@ -105,13 +108,14 @@ def read_hunts(path: Path) -> dict[str, ExerciseTable]:
 
 
 def without_comments(code: str) -> str:
-    """Return code without its comments, which say what is right, and without empty lines."""
-    lines = code.splitlines()
+    """Return code without its comments, which say what is right."""
+    lines, emptied = code.splitlines(), set[int]()
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+            emptied.add(row - 1)
+    return "\n".join(line for row, line in enumerate(lines) if line or row not in emptied)
 
 
 def changed_lines(one: str, other: str) -> int:
@@ -121,8 +125,8 @@ def changed_lines(one: str, other: str) -> int:
 
 
 def _steps(one: str, other: str) -> Sequence[tuple[str, int, int, int, int]]:
-    lines = one.splitlines(), other.splitlines()
-    return difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes()
+    own, right = ([line.rstrip() for line in code.splitlines() if line.strip()] for code in (one, other))
+    return difflib.SequenceMatcher(None, own, right, autojunk=False).get_opcodes()
 
 
 class SmallDraw:
@@ -176,7 +180,7 @@ class SmallDraw:
             return draw.integers(0, LARGEST_SIZE, *shape)
         # Whole numbers, now and then large ones, and now and then in double precision.
         numbers = draw.integers(-3, 3, *shape) * (1.0 if draw.integer(0, 3) else 100.0)
-        return numbers.double() if hasattr(numbers, "double") and not draw.integer(0, 7) else numbers
+        return numbers.double() if hasattr(numbers, "double") and not draw.integer(0, 15) else numbers
 
     def _shape(self, names: list[str]) -> list[int]:
         shape, sizes = list[int](), self._sizes
@@ -189,6 +193,20 @@ class SmallDraw:
             else:
                 shape.append(eval(name, {"__builtins__": {}}, sizes))
         return shape
+
+
+_drawn = dict[int, tuple[ExerciseTable, Sequence[HuntCall]]]()  # by the id of the table, which is kept
+
+
+def drawn_calls(
+    exercise: Exercise, reference: Callable[..., Any], table: ExerciseTable
+) -> Sequence[HuntCall]:
+    """Draw small calls of an exercise, the smaller before the larger; the same ones for all of its hunts."""
+    if id(table) not in _drawn:
+        draw = SmallDraw(exercise.draw(SEED), table)
+        calls = [draw.call(reference) for _ in range(MOST_DRAWN)]
+        _drawn[id(table)] = table, sorted(calls, key=lambda call: (_count(call), _largest(call)))
+    return _drawn[id(table)][1]
 
 
 class Hunt:
@@ -252,11 +270,9 @@ class Hunt:
         return function
 
     @cached_property
-    def results(self) -> list[GroupResult]:
-        """The wrong answer's results in the case groups of the exercise."""
-        groups = self._draw()
-        answered = call_groups(self.exercise, [group.calls for group in groups], caller_of(self.function))
-        return [compare_group(self.exercise, *pair) for pair in zip(groups, answered, strict=True)]
+    def verdict(self) -> Verdict:
+        """The judge's verdict on it."""
+        return judge_groups(self.exercise, self._draw(), caller_of(self.function), SEED).verdict
 
     @cached_property
     def smallest(self) -> Difference | None:
@@ -267,7 +283,9 @@ class Hunt:
     def example(self) -> Case | None:
         """A case that the wrong answer gets right: of those with few numbers, one with the most."""
         few = [call for call in self._calls if self.table.calls or _count(call) <= LARGEST_EXAMPLE]
-        for call in few[::-1]:
+        few.reverse()
+        few.sort(key=lambda call: _largest(call) > LARGEST_PLAIN)
+        for call in few:
             with suppress(NotAllowedError):
                 case = self.case(call)
                 if self.expected(case).status == "value" and self.tried(case) is None:
@@ -275,11 +293,10 @@ class Hunt:
         return None
 
     @cached_property
-    def _calls(self) -> list[HuntCall]:
+    def _calls(self) -> Sequence[HuntCall]:
         """Small calls, of which the statement allows most, the smaller before the larger."""
         if not self.table.calls:
-            draw = SmallDraw(self.exercise.draw(SEED), self.table)
-            return sorted((draw.call(self.reference) for _ in range(MOST_DRAWN)), key=_count)
+            return drawn_calls(self.exercise, self.reference, self.table)
         names = self._names | {name: given(name) for name in self.table.given}
         names["call"] = lambda *args, **kwargs: call_of(self.is_class, lambda call: call, list(args), kwargs)
         return [eval(f"call{call}", names) for call in self.table.calls]
@@ -396,10 +413,10 @@ class Hunt:
 
     def hint(self, place: int) -> str:
         """Return the hint at this place, one of three: the groups of cases, a few lines, the line."""
-        own = self.code.splitlines()
+        own = [line for line in self.code.splitlines() if line.strip()]
         changed = next(i for kind, i, *_ in _steps(self.code, self._right) if kind != "equal")
         line = min(changed, len(own) - 1)
-        groups = ", ".join(f"“{result.group.name}”" for result in self.results if not result.passed)
+        groups = ", ".join(f"“{group.name}”" for group in self.verdict.groups if not group.is_earned)
         return (
             f"Of the tutor's groups of cases it fails: {groups}.",
             f"Look at the lines from `{own[max(line - 1, 0)].strip()}` to "
@@ -418,6 +435,13 @@ def _count(call: HuntCall) -> int:
         math.prod(leaf.shape) if isinstance(kind_of(leaf), ArrayKind) else leaf if type(leaf) is int else 0
         for leaf in parts
     )
+
+
+def _largest(call: HuntCall) -> float:
+    """Return the largest absolute number in the arrays of a call."""
+    parts = [(kind_of(leaf), leaf) for _, leaf in leaves([call.args, call.kwargs])]
+    arrays = [kind.as_numbers(leaf) for kind, leaf in parts if isinstance(kind, ArrayKind)]
+    return max((float(abs(array.astype(float)).max(initial=0)) for array in arrays), default=0.0)
 
 
 def _fits(value: Any, wanted: Any, sizes: dict[str, Any]) -> bool:

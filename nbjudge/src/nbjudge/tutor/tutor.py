@@ -46,8 +46,8 @@ CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was rest
 NO_RESULT = ("missing", "raised", "unreadable")
 HUNTS_CLOSED = "Bug hunts show code close to right answers: in this assignment they are not open."
 NOT_EARNED = (
-    "A hunt shows code close to a right answer: get your own `{name}` right first, or look all the same, "
-    "`hunt({name!r}, early=True)`."
+    "A hunt shows code close to a right answer: get your own `{name}` right first. With your own tutor you "
+    "may look all the same, `hunt({name!r}, early=True)`."
 )
 CHECK_ENDED = "This check is over: run its cell again."
 

@@ -23,7 +23,7 @@ from nbjudge.tutor.learner.result import CheckPanel, Help, OnePage, Sentence, fr
 
 if TYPE_CHECKING:
     from nbjudge.tutor.hunt_calls import HuntCall
-    from nbjudge.tutor.messages import HuntShown, HuntStep, Part, Reply
+    from nbjudge.tutor.messages import HuntShown, HuntStep, Part
 
 STATES = {"fixed": "✓ fixed", "found": "found", "seen": "given up"}
 TASK = (
@@ -57,15 +57,13 @@ def hunt(exercise: str, number: int = 0, early: bool = False) -> Hunt | Sentence
     Returns
     -------
     Hunt or Sentence
-        Called like the answer, ``bug(scores)``, it shows whether the call tells it from the right answer.
+        Called like the answer, ``bug(sample)``, it shows whether the call tells it from the right answer.
     """
-    from nbjudge.tutor.messages import HuntShown
-
     shell = get_ipython()
     if shell is not None:
         shell.register_magic_function(fix, "cell", "fix")
     reply = _ask("show", exercise, number, early=early, program=checking.connection.digest)
-    if not isinstance(reply, HuntShown):
+    if not hasattr(reply, "code"):
         return _sentence(reply)
     _shown[reply.exercise] = reply.number
     return Hunt(reply, early)
@@ -73,10 +71,8 @@ def hunt(exercise: str, number: int = 0, early: bool = False) -> Hunt | Sentence
 
 def hunts() -> HuntTable | Sentence:
     """Show which hunts there are, by lesson, and which you have found and fixed."""
-    from nbjudge.tutor.messages import HuntList
-
     reply = _ask("list", "")
-    if not isinstance(reply, HuntList):
+    if not hasattr(reply, "hunts"):
         return _sentence(reply)
     rows = []
     for folder, exercises in reply.hunts.items():
@@ -123,12 +119,10 @@ class Hunt:
         return Sentence(FIX_BELOW)
 
     def _send(self, call: HuntCall) -> Tried | Sentence:
-        from nbjudge.tutor.messages import HuntTried
-
         pack = names_of(checking.connection.program_for(self._shown))["pack"]
         text = pack(vars(call)).encode()
         reply = self._ask("call", text=text)
-        if not isinstance(reply, HuntTried):
+        if not hasattr(reply, "is_found"):
             return _sentence(reply)
         parts = list(reply.parts)
         if reply.is_found:
@@ -141,7 +135,7 @@ class Hunt:
         parts = getattr(reply, "parts", None)
         return _sentence(reply) if parts is None else Help(parts, self._title)
 
-    def _ask(self, step: HuntStep, **fields: Any) -> Reply | TutorMissingError:
+    def _ask(self, step: HuntStep, **fields: Any) -> Any:
         return _ask(step, self._shown.exercise, self._shown.number, self._early, **fields)
 
     def _note(self, state: str) -> None:
@@ -219,8 +213,8 @@ class HuntTable:
             f"<td>{count}</td><td>{escape(states)}</td></tr>"
             for lesson, name, count, states in self.rows
         )
-        head = "".join(f"<th>{word}</th>" for word in ("lesson", "hunt", "wrong answers", "yours"))
-        return frame(f"<table><tr>{head}</tr>{rows}</table>", "Bug hunts")
+        titles = "".join(f"<th>{word}</th>" for word in ("lesson", "hunt", "wrong answers", "yours"))
+        return frame(f"<table><tr>{titles}</tr>{rows}</table>", "Bug hunts")
 
 
 def fix(line: str, cell: str) -> Fixed | Sentence:
@@ -239,11 +233,9 @@ def fix(line: str, cell: str) -> Fixed | Sentence:
         return Sentence(STOPS.format(error=f"{type(error).__name__}: {error}"))
     if exercise not in names:
         return Sentence(NOT_DEFINED.format(exercise=exercise))
-    from nbjudge.tutor.messages import HuntFixed
-
     text, program = cell.encode(errors="replace"), checking.connection.digest
     reply = _ask("fix", exercise, number, True, names, text=text, program=program)
-    if not isinstance(reply, HuntFixed):
+    if not hasattr(reply, "result"):
         return _sentence(reply)
     panel = CheckPanel(reply.result, [], checking.record, Path.cwd().name, checking.converse)
     if panel.is_right:
@@ -258,7 +250,7 @@ def _ask(
     early: bool = False,
     names: dict[str, Any] | None = None,
     **fields: Any,
-) -> Reply | TutorMissingError:
+) -> Any:
     """Return the tutor's reply to a step of a hunt, or why there is no tutor."""
     history, folder = checking.record.exercise(exercise), Path.cwd().name
     try:
@@ -280,7 +272,7 @@ def _ask(
     return reply
 
 
-def _sentence(reply: Reply | TutorMissingError) -> Sentence:
+def _sentence(reply: Any) -> Sentence:
     return Sentence(str(reply) if isinstance(reply, TutorMissingError) else getattr(reply, "sentence", ""))
 
 
