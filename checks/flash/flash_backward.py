@@ -35,8 +35,9 @@ class FlashBackward(Exercise):
         weights, scale = (scores - logsumexp[..., None]).exp(), query.shape[-1] ** -0.5
         whole = (weights * (grad_output @ value.mT)) @ key * scale
         of_rows = weights @ key * scale
+        numbers = torch.from_numpy(numbers).double()
         own = ((whole - numbers) * of_rows).sum(-1, keepdim=True) / of_rows.square().sum(-1, keepdim=True)
-        if torch.allclose(whole - own * of_rows, torch.from_numpy(numbers).double(), rtol=1e-3, atol=1e-4):
+        if torch.allclose(whole - own * of_rows, numbers, rtol=1e-3, atol=1e-4):
             right = (output * grad_output).sum(-1)
             yield DerivedArray(
                 "what is subtracted in each row of the weights' gradient",

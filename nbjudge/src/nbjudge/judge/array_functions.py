@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def _softmax(x: Any) -> Any:
+def _shares(x: Any) -> Any:
     exponentials = np.exp(x - x.max(-1, keepdims=True))
     return exponentials / exponentials.sum(-1, keepdims=True)
 
@@ -46,8 +46,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "the reciprocal": lambda x: 1 / x,
     "the sine": np.sin,
     "the cosine": np.cos,
-    "the softmax over the last axis": _softmax,
-    "the log-softmax over the last axis": lambda x: np.log(_softmax(x)),
+    "the exponentials of each row, divided by their sum": _shares,
+    "the logarithm of the exponentials of each row, divided by their sum": lambda x: np.log(_shares(x)),
 }
 # Not looked for as left out: many arrays become the same by them.
 LOSSY: dict[str, Callable[[Any], Any]] = {
