@@ -18,7 +18,7 @@ from nbjudge.settings import CourseSettings
 
 DAY = timedelta(days=1)
 # As file names have it; nbgrader reads 09-30-00 as 09:00:00, with a time zone of -30 minutes.
-IN_FILE_NAME = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)")
+IN_FILE_NAME = re.compile(r"(\d{4}-\d\d-\d\d)[-_ T](\d\d)[-_.:](\d\d)[-_.:](\d\d)")
 # As Moodle's grading worksheet has it in English.
 IN_WORKSHEET = "%A, %d %B %Y, %I:%M %p"
 NO_DATE = (
@@ -84,7 +84,7 @@ def _read(text: str, zone: ZoneInfo) -> tuple[datetime, ZoneInfo]:
     try:
         if named and named[0] not in "+-0123456789" and ":" in clock:
             return datetime.fromisoformat(f"{day} {clock}"), ZoneInfo(named)
-        if ":" in text and len(day) >= len("2026-12-01") and day[0].isdigit():
+        if len(text.strip()) > len("2026-12-01") and day[0].isdigit():
             return datetime.fromisoformat(f"{day} {clock}{named}".strip()), zone
         return datetime.strptime(text.strip(), IN_WORKSHEET), zone
     except (ValueError, ZoneInfoNotFoundError, OSError):
