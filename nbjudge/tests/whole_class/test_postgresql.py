@@ -18,7 +18,7 @@ from small_class import DUE, in_gradebook, nbjudge, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
 from nbjudge.course.folders import read_folders
-from nbjudge.course.gradebook import not_generated_reason
+from nbjudge.course.gradebook import not_generated_reason, rename_student
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -116,3 +116,7 @@ def test_grades_and_commands_are_those_of_sqlite(copy_of_class, graded_one_by_on
         student: 0 if student in late_students else about["score"] for student, about in expected.items()
     }
     assert not (root / "gradebook.db").exists()
+    rename_student(url, "late", "later")
+    rename_student(url, "late", "later")  # as after a power failure
+    renamed = {"later" if student == "late" else student: about for student, about in expected.items()}
+    assert in_gradebook(root, url) == renamed

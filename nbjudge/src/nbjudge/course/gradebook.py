@@ -231,7 +231,7 @@ def rename_student(url: str, old: str, new: str) -> None:
                 for name in STUDENT_COLUMNS
             )
             for statement in (
-                f"INSERT INTO student (id, {columns}) SELECT :new, {columns} FROM student "
+                f"INSERT INTO student (id, {columns}) SELECT CAST(:new AS VARCHAR), {columns} FROM student "
                 "WHERE id = :old AND NOT EXISTS (SELECT 1 FROM student WHERE id = :new)",
                 f"UPDATE student SET {filled} WHERE id = :new",
                 "UPDATE submitted_assignment SET student_id = :new WHERE student_id = :old",
