@@ -53,7 +53,7 @@ def chat(model, sample=given_sample, most=60):
     def show_bars(_=None):
         if steps:
             step = steps[token.value - 1]
-            name = f"<b>{html.escape(step.token)}</b>"
+            name = f"“<b>{html.escape(step.token)}</b>”"  # it may be a full stop
             where = f"Token {token.value} of {len(steps)} is {name}. The likeliest were:"
             bars.value = WORDS.format("", where) + BARS.format("".join(_bars(step)))
 
