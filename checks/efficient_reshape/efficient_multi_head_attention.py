@@ -57,6 +57,7 @@ def cross_attention(draw):
     yield case(query, key, build=_draw_layer(draw, heads, head_size))
     value = draw.normal(batch, keys, embed_dim)
     yield case(query, key, value, build=_draw_layer(draw, heads, head_size, bias=True))
+    yield case(query, draw.normal(*query.shape), build=_draw_layer(draw, heads, head_size))  # of equal length
     yield case(query, value=draw.normal(*query.shape), build=_draw_layer(draw, heads, head_size))
 
 

@@ -35,6 +35,7 @@ def without_a_mask(draw):
     yield case(draw.normal(queries, width), draw.normal(keys, width))
     yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
     yield case(draw.normal(queries, width), value=draw.normal(queries, keys))
+    yield case(*draw.normal(3, queries, width))  # all of one shape
 
 
 @masked_attention.group("other keys and values, unequal sizes", points=1)

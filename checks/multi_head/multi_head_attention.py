@@ -84,6 +84,7 @@ def other_keys_and_values(draw):
     query, key, value = (draw.normal(batch, length, width) for length in (queries, keys, keys))
     yield case(query, key, build=_draw_layer(draw, width, heads))
     yield case(query, key, value, draw.mask(queries, keys), build=_draw_layer(draw, width, heads))
+    yield case(query, draw.normal(*query.shape), build=_draw_layer(draw, width, heads))  # of equal length
     yield case(query, value=draw.normal(*query.shape), build=_draw_layer(draw, width, heads))
 
 
