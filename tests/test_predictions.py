@@ -46,7 +46,7 @@ EVIDENCE = {
         "a",
         r"without positions\n(.*for help\.)(.*)\n.*help\.\2\nwith positions\n.*0.998(?s:.*)0.999",
     ),
-    "predict-pairs": ("b", r"efficient, pairs +: 0.488"),
+    "predict-pairs": ("b", r"without positions, pairs +: 0.488"),
     "predict-past": ("b", r"output, causal mask: +True\n output, without a mask: False"),
     "predict-read": (
         "c",

@@ -110,7 +110,7 @@ class Exercise(nbjudge.authoring.Exercise):
         )
         axes, limit = ("batch", "tokens", "heads", "head size"), max(rounding, ROUNDING)
         yield DerivedArray("what reaches `output`", own, right, axes, limit)
-        values = _values(case, heads)
+        values = _values(case, heads, right.shape[-1])
         if values is not None and 1 < values.shape[-2] < values.shape[-1]:
             # Each row is a sum of values, from which the weights of the sum can be told.
             back = np.linalg.pinv(values)
@@ -121,8 +121,11 @@ class Exercise(nbjudge.authoring.Exercise):
                 yield DerivedArray(name, weights, expected_weights, axes, 10 * limit)
 
 
-def _values(case: Case, heads: int) -> Any:
-    """The projected values (B, H, T, D) of a call without a cache whose module has one projection of them."""
+def _values(case: Case, heads: int, size: int) -> Any:
+    """The projected values (B, H, T, D) of a call without a cache whose module has one projection of them.
+
+    Query heads may share them: those of fewer heads are repeated.
+    """
     state, given = (
         _module(case).state,
         dict(zip(("query", "key", "value"), case.args, strict=False)) | case.kwargs,
@@ -135,7 +138,11 @@ def _values(case: Case, heads: int) -> Any:
     )
     projected = np.asarray(x, dtype=float) @ np.asarray(state["value.weight"], dtype=float).T
     projected += np.asarray(state.get("value.bias", 0.0), dtype=float)
-    return np.swapaxes(projected.reshape(*projected.shape[:-1], heads, -1), 1, 2)
+    own_heads = projected.shape[-1] // size
+    if own_heads * size != projected.shape[-1] or heads % own_heads:
+        return None
+    values = np.swapaxes(projected.reshape(*projected.shape[:-1], own_heads, size), 1, 2)
+    return np.repeat(values, heads // own_heads, axis=1)
 
 
 def _module(case: Case) -> Any:
