@@ -188,6 +188,14 @@ add_mistakes(
         "Each half adds its result to the normalised x. Add it to x as it was.",
         {"add": lambda self, norm, x, found: norm(x) + found},
     ),
+    FirstResidualFromTheNorm=(
+        "The attention's result is added to the normalised x. Add it to x as it was.",
+        {"add": lambda self, norm, x, found: (norm(x) if norm is self.norm1 else x) + found},
+    ),
+    SecondResidualFromTheNorm=(
+        "The MLP's result is added to the normalised x. Add it to x as it was.",
+        {"add": lambda self, norm, x, found: (norm(x) if norm is self.norm2 else x) + found},
+    ),
     NoFirstResidual=(
         "The attention's result replaces x, and should be added to it.",
         {"add": lambda self, norm, x, found: found if norm is self.norm1 else x + found},
