@@ -98,15 +98,16 @@ def telling(answer):
             result = answer(tensors, layer, **given)
         except Exception as error:
             named = any(name in str(error) for name in missing)
-            return {"error": type(error).__name__, "names a missing entry in full": named}
+            words = " with the full name of a missing entry" if named else ""
+            return {"error": f"{type(error).__name__}{words}"}
         if not isinstance(result, dict):
-            return {"error": "none", "returned instead": type(result).__name__}
+            return {"error": "no error", "returned instead": type(result).__name__}
         query, old = result.get("attention.query.weight"), tensors.get(f"blk.{layer}.attn_q.weight")
         moved = isinstance(query, torch.Tensor) and old is not None and not torch.equal(query, old)
         nothing = sum(tensor is None for tensor in result.values())
         rows = "in another order" if moved else "as they were"
         words = f"{len(result)} entries, {nothing} of them None, the query's rows {rows}"
-        return {"error": "none", "returned instead": words}
+        return {"error": "no error", "returned instead": words}
 
     return told
 
