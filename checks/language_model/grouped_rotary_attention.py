@@ -235,7 +235,8 @@ def refusals(draw):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "The turn as a product of complex numbers, and an axis for the group. (Only these steps are shown.)"
+    "The turn as a product of complex numbers, and an axis for the group. "
+    "(A sketch: `Attention` does the rest.)"
 )
 class ByComplexNumbers(Attention):
     def turn(self, x, first=0):
@@ -251,7 +252,8 @@ class ByComplexNumbers(Attention):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "A table of all angles is made once, and the heads come one by one. (Only these steps are shown.)"
+    "A table of all angles is made once, and the heads come one by one. "
+    "(A sketch: `Attention` does the rest.)"
 )
 class HeadByHead(Attention):
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):

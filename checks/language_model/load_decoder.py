@@ -162,7 +162,8 @@ def load(
 
 
 @load_decoder.accepted_alternative(
-    "A list of row numbers: of each head, the first row of both halves, then the second, and so on."
+    "A list of row numbers: of each head, the first row of both halves, then the second, and so on. "
+    "(`PARTS` is the table of names: yours without `.weight`, and the file's.)"
 )
 def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     if layout != "pairs" and layout != "halves":
@@ -174,15 +175,17 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
         if not count or layout == "pairs":
             return rows.clone()
         size = len(rows) // count
-        pairs = [(start + row, start + size // 2 + row) for start in range(0, len(rows), size)
-                 for row in range(size // 2)]  # fmt: skip
-        return rows[[row for pair in pairs for row in pair]]
+        order = []
+        for start in range(0, len(rows), size):
+            for row in range(start, start + size // 2):
+                order += [row, row + size // 2]
+        return rows[order]
 
     return {f"{ours}.weight": take(theirs) for ours, theirs in PARTS.items()}
 
 
 @load_decoder.accepted_alternative(
-    "Head by head, with both halves stacked: longer, and each step can be looked at."
+    "Head by head, with both halves stacked: longer, and each step can be looked at. (`PARTS` as before.)"
 )
 def head_by_head(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     names = {f"{ours}.weight": f"blk.{layer}.{theirs}.weight" for ours, theirs in PARTS.items()}

@@ -63,14 +63,12 @@ def gradients(draw):
     yield drawn
 
 
-@rms_norm.accepted_alternative("A mean of squares is a squared length over E. (Only this step is shown.)")
+@rms_norm.accepted_alternative(
+    "A mean of squares is a squared length over E. (A sketch: `Norm` does the rest.)"
+)
 class ByTheLength(Norm):
     def size(self, x):
         return torch.linalg.vector_norm(x, dim=-1, keepdim=True).square() / x.shape[-1]
-
-    def divisor(self, x):
-        squares = torch.einsum("...e,...e->...", x, x) / x.shape[-1]
-        return (squares + self.eps).sqrt().unsqueeze(-1)
 
 
 @rms_norm.accepted_alternative
