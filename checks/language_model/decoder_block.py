@@ -135,7 +135,8 @@ def own_weights(draw):
 
 
 @decoder_block.accepted_alternative(
-    "Both sums change a tensor of their own in place, and leave the input alone. (Only the sums are shown.)"
+    "Both sums change a tensor of their own in place, and leave the input alone. "
+    "(A sketch: `Block` does the rest.)"
 )
 class SumsInPlace(Block):
     def add(self, norm, x, found):
@@ -143,14 +144,14 @@ class SumsInPlace(Block):
 
 
 @decoder_block.accepted_alternative(
-    "A list of the two changes: longer, and easier to log or measure. (Only this step is shown.)"
+    "A list of the two changes: longer, and easier to log or measure. (A sketch: `Block` makes the parts.)"
 )
 class AsChanges(Block):
     def forward(self, x, cache=None):
         change, cache = self.attention(self.norm1(x), cache=cache)
         changes = [change]
         changes.append(self.mlp(self.norm2(torch.add(x, changes[0]))))
-        return [x + sum(changes), cache]
+        return x + sum(changes), cache
 
 
 add_mistakes(
@@ -187,6 +188,14 @@ add_mistakes(
     ResidualFromTheNorm=(
         "Each half adds its result to the normalised x. Add it to x as it was.",
         {"add": lambda self, norm, x, found: norm(x) + found},
+    ),
+    FirstResidualFromTheNorm=(
+        "The attention's result is added to the normalised x. Add it to x as it was.",
+        {"add": lambda self, norm, x, found: (norm(x) if norm is self.norm1 else x) + found},
+    ),
+    SecondResidualFromTheNorm=(
+        "The MLP's result is added to the normalised x. Add it to x as it was.",
+        {"add": lambda self, norm, x, found: (norm(x) if norm is self.norm2 else x) + found},
     ),
     NoFirstResidual=(
         "The attention's result replaces x, and should be added to it.",

@@ -65,7 +65,9 @@ def own_weights(draw):
     yield case(4 * draw.normal(batch, length, embed_dim), build=fresh)
 
 
-@gated_mlp.accepted_alternative("One product for both projections: fewer steps. (Only this step is shown.)")
+@gated_mlp.accepted_alternative(
+    "One product for both projections: fewer steps. (A sketch: `MLP` does the rest.)"
+)
 class InOneProduct(MLP):
     def forward(self, x):
         both = F.linear(x, torch.cat([self.gate.weight, self.up.weight]))

@@ -17,12 +17,20 @@ def pair(answered):
     raise TypeError(f"a {type(answered).__name__} is returned, and (output, (key, value)) asked for")
 
 
+class WrongParametersError(Exception):
+    """The layer's parameters do not fit the weights that the judge sent."""
+
+
 def with_weights(answer, sizes, state, dtype):
     """The layer on these weights; other entries of its state_dict are another group's subject."""
     layer = answer(*sizes).to(dtype)
-    own = {name: parameter.shape for name, parameter in layer.named_parameters()}
-    if own != {name: weight.shape for name, weight in state.items()}:
-        raise TypeError("a weight is missing, too many or of another shape")
+    own, sent = (
+        {name: tuple(weight.shape) for name, weight in weights}
+        for weights in (layer.named_parameters(), state.items())
+    )
+    wrong = [name for name in own | sent if own.get(name) != sent.get(name)]
+    if wrong:
+        raise WrongParametersError(f"missing, too many or of another shape: {', '.join(wrong)}")
     layer.load_state_dict(state, strict=False)
     return layer
 
@@ -160,8 +168,8 @@ def another_base(draw):
 @grouped_rotary_attention.group("equal sizes: as many texts, heads and tokens", points=0.5)
 def equal_sizes(draw):
     for batch, past, new, (heads, kv_heads, size) in (
-        (8, 0, 8, (8, 4, 8)),
-        (4, 4, 4, (4, 2, 4)),
+        (8, 0, 8, (8, 4, 6)),  # not as many heads as numbers in a head: √E would be D
+        (4, 4, 4, (8, 4, 4)),
         (2, 2, 4, (4, 2, 2)),
         (1, 14, 14, (1, 1, 14)),
         (1, 0, 1, (1, 1, 14)),
@@ -201,7 +209,7 @@ def _large_scores(draw, past):
 def far_and_large(draw):
     heads, kv_heads, size = SHARED
     for before in (draw.integer(301, 311), draw.integer(2025, 2033)):
-        far = tuple(draw.normal(1, kv_heads, before, size) / 16 for _ in range(2))
+        far = tuple(4 * draw.normal(1, kv_heads, before, size) for _ in range(2))
         yield case(draw.normal(1, 13, heads * size) / 16, far, build=_layer(draw, SHARED))
     yield _large_scores(draw, past=0)
     yield _large_scores(draw, past=4)
@@ -227,7 +235,8 @@ def refusals(draw):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "The turn as a product of complex numbers, and an axis for the group. (Only these steps are shown.)"
+    "The turn as a product of complex numbers, and an axis for the group. "
+    "(A sketch: `Attention` does the rest.)"
 )
 class ByComplexNumbers(Attention):
     def turn(self, x, first=0):
@@ -243,7 +252,8 @@ class ByComplexNumbers(Attention):
 
 
 @grouped_rotary_attention.accepted_alternative(
-    "A table of all angles is made once, and the heads come one by one. (Only these steps are shown.)"
+    "A table of all angles is made once, and the heads come one by one. "
+    "(A sketch: `Attention` does the rest.)"
 )
 class HeadByHead(Attention):
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
@@ -284,12 +294,39 @@ def _scattered_keys(layer, query, key, value, past):
     return layer.turn(query, past), layer.turn(key, past), value
 
 
+def _repeated(query, *parts):
+    """Key and value with as many heads as the query."""
+    return query, *(part.repeat_interleave(query.shape[1] // part.shape[1], dim=1) for part in parts)
+
+
+def _refuse_without_numbers(layer, whole, parts):
+    if whole % parts:
+        raise ValueError("the sizes do not fit together")
+
+
 add_mistakes(
     grouped_rotary_attention,
     Attention,
+    # First: in the group of refusals every mistake that refuses in its own words is alike.
+    SentenceWithoutNumbers=(
+        "A ValueError does not name what does not fit: `embed_dim` and `num_heads`, both numbers of heads, "
+        "or the odd head size. Check these in this order, and put the numbers into the sentence.",
+        {"refuse": _refuse_without_numbers, "refuse_groups": _refuse_without_numbers},
+    ),
     RepeatsWholeRows=(
         "Query head h gets keys or values of head h % H_kv. It should be h // G: repeat each head by itself.",
         {"share": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
+    ),
+    CacheOfRepeatedHeads=(
+        "The cache that you return holds H heads: it was taken after the repetition. Store the H_kv ones.",
+        {"returned_cache": lambda self, old, new, total: tuple(self.share(part) for part in total)},
+    ),
+    RepeatedBeforeTheCache=(
+        "New keys and values are repeated before they join the cache, so it holds H heads. Store H_kv.",
+        {
+            "turned": lambda self, *parts: _repeated(*Attention.turned(self, *parts)),
+            "share": lambda self, x: x,
+        },
     ),
     KeysAsWideAsQueries=(
         "`key` and `value` map E to E numbers, so nothing is saved. Map E to H_kv · D.",
@@ -328,6 +365,10 @@ add_mistakes(
         "The scores are not scaled, so the weights are far too sharp. Divide by √D.",
         {"scale": lambda self, head_size: 1.0},
     ),
+    SoftmaxOverQueries=(
+        "The softmax is over the queries, dim −2. The weights of each query sum to 1: over the keys, dim −1.",
+        {"softmax": lambda self, scores: torch.softmax(scores, dim=-2)},
+    ),
     NoMask=(
         "Nothing is hidden: a token sees those that come after it. It may see the past and itself.",
         {"diagonal": lambda self, new, total: total},
@@ -351,6 +392,14 @@ add_mistakes(
     TurnedBeforeTheSplit=(
         "Queries and keys are turned before they are cut into heads, so heads turn at wrong speeds.",
         {"project": lambda self, x, past: _turned_whole(self, x, past, keys=True)},
+    ),
+    QueriesNotTurned=(
+        "The queries are not turned, only the keys. Turn both, each from its own position.",
+        {"turned": lambda self, query, key, value, past: (query, self.turn(key, past), value)},
+    ),
+    KeysNotTurned=(
+        "The keys are not turned, only the queries. Turn both, each from its own position.",
+        {"turned": lambda self, query, key, value, past: (self.turn(query, past), key, value)},
     ),
     QueriesTurnedBeforeTheSplit=(
         "The queries are turned before they are cut into heads, so heads turn at other speeds. Cut first.",
@@ -419,4 +468,14 @@ add_mistakes(
         "You return the output only. Return a pair, (output, cache), even if no cache was passed in.",
         {"forward": lambda self, x, cache=None: Attention.forward(self, x, cache)[0]},
     ),
+)
+
+grouped_rotary_attention.causes_in_steps(
+    Attention,
+    {
+        "the scores were divided by √E": {
+            "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads)
+        },
+        "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
+    },
 )

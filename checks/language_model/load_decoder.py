@@ -98,15 +98,16 @@ def telling(answer):
             result = answer(tensors, layer, **given)
         except Exception as error:
             named = any(name in str(error) for name in missing)
-            return {"error": type(error).__name__, "names a missing entry in full": named}
+            words = " with the full name of a missing entry" if named else ""
+            return {"error": f"{type(error).__name__}{words}"}
         if not isinstance(result, dict):
-            return {"error": "none", "returned instead": type(result).__name__}
+            return {"error": "no error", "returned instead": type(result).__name__}
         query, old = result.get("attention.query.weight"), tensors.get(f"blk.{layer}.attn_q.weight")
         moved = isinstance(query, torch.Tensor) and old is not None and not torch.equal(query, old)
         nothing = sum(tensor is None for tensor in result.values())
         rows = "in another order" if moved else "as they were"
         words = f"{len(result)} entries, {nothing} of them None, the query's rows {rows}"
-        return {"error": "none", "returned instead": words}
+        return {"error": "no error", "returned instead": words}
 
     return told
 
@@ -161,7 +162,8 @@ def load(
 
 
 @load_decoder.accepted_alternative(
-    "A list of row numbers: of each head, the first row of both halves, then the second, and so on."
+    "A list of row numbers: of each head, the first row of both halves, then the second, and so on. "
+    "(`PARTS` is the table of names: yours without `.weight`, and the file's.)"
 )
 def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     if layout != "pairs" and layout != "halves":
@@ -173,15 +175,17 @@ def by_row_numbers(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
         if not count or layout == "pairs":
             return rows.clone()
         size = len(rows) // count
-        pairs = [(start + row, start + size // 2 + row) for start in range(0, len(rows), size)
-                 for row in range(size // 2)]  # fmt: skip
-        return rows[[row for pair in pairs for row in pair]]
+        order = []
+        for start in range(0, len(rows), size):
+            for row in range(start, start + size // 2):
+                order += [row, row + size // 2]
+        return rows[order]
 
     return {f"{ours}.weight": take(theirs) for ours, theirs in PARTS.items()}
 
 
 @load_decoder.accepted_alternative(
-    "Head by head, with both halves stacked: longer, and each step can be looked at."
+    "Head by head, with both halves stacked: longer, and each step can be looked at. (`PARTS` as before.)"
 )
 def head_by_head(tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3):
     names = {f"{ours}.weight": f"blk.{layer}.{theirs}.weight" for ours, theirs in PARTS.items()}

@@ -33,15 +33,15 @@ def parameters(draw):
 
 @rms_norm.group("texts in a batch, in both dtypes", points=2)
 def batches(draw):
-    for dtype, size in zip((torch.float32, *FLOATS), (1.0, 32.0, 32.0), strict=True):
-        yield _case(draw, *draw.sizes(3), dtype=dtype, size=size)
+    for dtype in (torch.float32, *FLOATS):
+        yield _case(draw, *draw.sizes(3), dtype=dtype, size=256.0)  # eps is not this group's subject
 
 
 @rms_norm.group("fewer and more axes, equal sizes, a width of 1", points=1)
 def axes(draw):
     sizes, (size,) = draw.sizes(4), draw.sizes(1)
     for shape in (sizes[:1], sizes[:2], sizes, (size, size), (size, size, size), (size, 1), (1, 1, size)):
-        yield _case(draw, *shape, size=256.0)  # eps is not this group's subject
+        yield _case(draw, *shape, size=256.0)  # nor this one's
 
 
 @rms_norm.group("inputs of small size: eps, and its place", points=1.5)
@@ -63,14 +63,12 @@ def gradients(draw):
     yield drawn
 
 
-@rms_norm.accepted_alternative("A mean of squares is a squared length over E. (Only this step is shown.)")
+@rms_norm.accepted_alternative(
+    "A mean of squares is a squared length over E. (A sketch: `Norm` does the rest.)"
+)
 class ByTheLength(Norm):
     def size(self, x):
         return torch.linalg.vector_norm(x, dim=-1, keepdim=True).square() / x.shape[-1]
-
-    def divisor(self, x):
-        squares = torch.einsum("...e,...e->...", x, x) / x.shape[-1]
-        return (squares + self.eps).sqrt().unsqueeze(-1)
 
 
 @rms_norm.accepted_alternative
@@ -101,6 +99,10 @@ add_mistakes(
             "weighted": lambda self, normalised: normalised * self.weight + self.bias,
         },
     ),
+    PlainTensor=(
+        "`weight` is a plain tensor: it is not trained, saved or loaded. Make it an nn.Parameter.",
+        {"set_up": lambda self, count: setattr(self, "weight", torch.ones(count))},
+    ),
     ZerosAtFirst=(
         "The weight begins at 0, so a new layer returns zeros. Let it begin at 1.",
         {"set_up": lambda self, count: setattr(self, "weight", nn.Parameter(torch.zeros(count)))},
@@ -112,6 +114,15 @@ add_mistakes(
     Variance=(
         "The divisor is the standard deviation, around the mean. Take the root of the mean of the squares.",
         {"size": lambda self, x: x.var(-1, correction=0, keepdim=True)},
+    ),
+    SampleVariance=(
+        "The divisor is the standard deviation of a sample, around the mean and with E − 1. Take the root of "
+        "the mean of the squares.",
+        {"size": lambda self, x: x.var(-1, keepdim=True)},
+    ),
+    Std=(
+        "The divisor is what `std` gives, with `eps` added. Take the root of the mean square and `eps`.",
+        {"divisor": lambda self, x: x.std(-1, keepdim=True) + self.eps},
     ),
     EpsOutside=(
         "`eps` is added to the root, and belongs under it: to the mean of the squares.",

@@ -224,15 +224,15 @@ def seeding(answer):
         generator = torch.Generator().manual_seed(seed)
         first, second = tokens(generator), tokens(generator)
         untouched = torch.equal(before, torch.get_rng_state())
-        undisturbed = "the same" if torch.equal(after_one, after_two) else "another"
+        undisturbed = "the same" if torch.equal(after_one, after_two) else "another one"
         return {
-            "a generator with the same seed gives": alike(one, repeated),
-            "a generator with another seed gives": alike(one, other),
-            "the same generator, used again, gives": alike(first, second),
-            "after all this the global seed is": "as it was" if untouched else "another",
-            "after each of two equal calls it is": undisturbed,
-            "equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
-            "two calls without a generator give": alike(tokens(), tokens()),
+            "what a generator with the same seed gives": alike(one, repeated),
+            "what a generator with another seed gives": alike(one, other),
+            "what the same generator gives, used again,": alike(first, second),
+            "the global seed after all this": "the one before" if untouched else "another one",
+            "the global seed after each of two equal calls": undisturbed,
+            "what equal texts get": "one token" if min(first) == max(first) else "tokens of their own",
+            "what two calls without a generator give": alike(tokens(), tokens()),
         }
 
     return told
