@@ -54,19 +54,20 @@ def in_blocks(
     score=scores_of,
     hides=hidden,
     seen=last_seen,
-    length_of=int,
+    length_of=lambda length, block_size: length,
+    starts=start_of,
     adds=add,
     ends=finish,
 ):
     """Output and logsumexp.
 
     hides: which scores of a block are hidden; seen: how many keys the loop goes through, None for all.
-    length_of: how many of the keys are attended to.
+    length_of: how many of the keys are attended to; starts: sums, maximum and total before any key.
     """
-    length, outputs, logarithms = length_of(key.shape[-2]), [], []
+    length, outputs, logarithms = length_of(key.shape[-2], block_size), [], []
     for first_query in range(0, query.shape[-2], block_size):
         block = query[..., first_query : first_query + block_size, :]
-        state, queries = start_of(block, value), block.shape[-2]
+        state, queries = starts(block, value), block.shape[-2]
         limit = length if seen is None or not causal else min(length, seen(first_query, queries))
         for first in range(0, limit, block_size):
             end = min(first + block_size, limit)

@@ -1,7 +1,6 @@
 """The exercise `flash_attention`, and the mistakes it can name."""
 
 import math
-from functools import partial
 
 import torch
 
@@ -269,6 +268,11 @@ def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
     return sums, new, (total * old if of_total else total) + exponentials.sum(dim=-1)
 
 
+def _from_zero(query, value):
+    sums, _, total = start_of(query, value)
+    return sums, torch.zeros_like(total), total
+
+
 def without_the_maximum(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         exponentials = scores.exp()
@@ -298,14 +302,16 @@ add_mistakes(
     last_keys_left_out=(
         "The last, shorter block of keys is left out: the number of blocks was rounded down. Count up to the "
         "end: `range(0, T_k, block_size)`, and let the slice be short.",
-        lambda query, key, value, block_size, causal=False: in_blocks(
-            query,
-            key,
-            value,
-            block_size,
-            causal,
-            length_of=lambda length: max(length // block_size * block_size, min(block_size, length)),
-        ),
+        {
+            "length_of": lambda length, block_size: max(
+                length // block_size * block_size, min(block_size, length)
+            )
+        },
+    ),
+    maximum_starts_at_zero=(
+        "The running maximum starts at 0. Where all scores of a row are far below 0, every exponential is 0, "
+        "and the row becomes 0/0. Start at -inf, or with the maximum of the first block.",
+        {"starts": _from_zero},
     ),
 )
 
@@ -464,23 +470,30 @@ def every_score_twice(query, key, value, block_size, causal=False):
     return output, torch.cat(logarithms, dim=-1)
 
 
-for _clause, _steps in {
-    "the output were not divided by the total": {"ends": lambda state: (state[0], finish(state)[1])},
-    "the logarithm of the total lacked the maximum": {
-        "ends": lambda state: (finish(state)[0], state[2].log())
+flash_attention.causes_in_steps(
+    in_blocks,
+    {
+        "the output were not divided by the total": {"ends": lambda state: (state[0], finish(state)[1])},
+        "the logarithm of the total lacked the maximum": {
+            "ends": lambda state: (finish(state)[0], state[2].log())
+        },
+        "the total were in the place of its logarithm": {"ends": lambda state: (finish(state)[0], state[2])},
+        "the maximum were in the place of the logarithm": {
+            "ends": lambda state: (finish(state)[0], state[1])
+        },
+        "the old output were not rescaled to a new maximum": {
+            "adds": lambda state, scores, some: _add(state, scores, some, of_sums=False)
+        },
+        "the old total were not rescaled to a new maximum": {
+            "adds": lambda state, scores, some: _add(state, scores, some, of_total=False)
+        },
+        "a query saw the key right behind it as well": {
+            "hides": lambda *block: ahead(*block) > 1,
+            "seen": None,
+        },
+        "a query saw only itself and what comes after it": {
+            "hides": lambda *block: ahead(*block) < 0,
+            "seen": None,
+        },
     },
-    "the total were in the place of its logarithm": {"ends": lambda state: (finish(state)[0], state[2])},
-    "the maximum were in the place of the logarithm": {"ends": lambda state: (finish(state)[0], state[1])},
-    "the old output were not rescaled to a new maximum": {
-        "adds": lambda state, scores, some: _add(state, scores, some, of_sums=False)
-    },
-    "the old total were not rescaled to a new maximum": {
-        "adds": lambda state, scores, some: _add(state, scores, some, of_total=False)
-    },
-    "a query saw the key right behind it as well": {"hides": lambda *block: ahead(*block) > 1, "seen": None},
-    "a query saw only itself and what comes after it": {
-        "hides": lambda *block: ahead(*block) < 0,
-        "seen": None,
-    },
-}.items():
-    flash_attention.cause(_clause, partial(in_blocks, **_steps))
+)

@@ -179,6 +179,9 @@ class Right(MultiHeadLayer):
     def split(self, x, heads):
         return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
+    def split_values(self, x, heads):
+        return self.split(x, heads)
+
     def share(self, x):
         """(B, H_kv, T, D) -> (B, H, T, D)"""
         return x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
@@ -189,7 +192,7 @@ class Right(MultiHeadLayer):
     def forward(self, x, mask=None):
         query = self.split(self.query(x), self.num_heads)
         key = self.share(self.split(self.key(x), self.num_kv_heads))
-        value = self.share_values(self.split(self.value(x), self.num_kv_heads))
+        value = self.share_values(self.split_values(self.value(x), self.num_kv_heads))
         outputs, weights = self.attend(query, key, value, mask)
         return self.finish(self.merge(outputs)), self.over_heads(weights)
 
@@ -408,6 +411,9 @@ grouped_query_attention.causes_in_steps(
             "scale": lambda self, head_size: math.sqrt(head_size * self.num_heads // self.num_kv_heads)
         },
         "the scores were divided by D, and not by its root": {"scale": lambda self, head_size: head_size},
+        "the values were cut into heads by a view alone, without swapping T and the heads": {
+            "split_values": lambda self, x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1)
+        },
         "all query heads used the first key/value head": {
             "share": lambda self, x: x[:, :1].expand(-1, self.num_heads, -1, -1)
         },

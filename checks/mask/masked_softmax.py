@@ -202,8 +202,8 @@ add_mistakes(
     ),
     additive_mask=(
         "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "
-        "to the scores, so the backward pass goes straight through the NaN. Replace the hidden scores "
-        "instead of adding to them.",
+        "to the scores, or written into them in place, so the backward pass goes straight through the NaN. "
+        "Replace the hidden scores by `masked_fill`, which blocks it.",
         lambda scores, mask: torch.softmax(
             scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf")), dim=-1
         ).nan_to_num(),

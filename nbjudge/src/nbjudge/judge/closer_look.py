@@ -18,7 +18,7 @@ from nbjudge.calls import Answer, answers_of, calls_for
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.differences import (
-    VAGUE,
+    LOOKED_INTO,
     describe_difference,
     describe_evidence,
     other_results,
@@ -46,8 +46,11 @@ def is_small(value: Any) -> bool:
     )
 
 
-def look_closer(exercise: Exercise, failing: Sequence[GroupResult]) -> Finding | None:
-    """Find what explains wrong results, in the smallest cases in which that can be told."""
+def look_closer(exercise: Exercise, failing: Sequence[GroupResult], in_other_cases: bool) -> Finding | None:
+    """Find what explains wrong results, in the smallest cases in which that can be told.
+
+    `in_other_cases`: whether a difference that says more in another case will do as well.
+    """
     cases = sorted(
         (_size(result.drawn.calls[number]), place, number)
         for place, result in enumerate(failing)
@@ -55,13 +58,15 @@ def look_closer(exercise: Exercise, failing: Sequence[GroupResult]) -> Finding |
         if result.answers[number].status == result.drawn.expected[number].status == "value"
         and not is_small(result.drawn.expected[number].value)
     )
-    for _, place, number in cases[:MOST_CASES]:
+    for _, place, number in cases[:MOST_CASES] if in_other_cases else ():
         found = describe_difference(failing[place], number)
-        if found.kind not in VAGUE:
+        if found.kind not in LOOKED_INTO:
             return replace(found, evidence=describe_evidence(failing[place], number))
-    if not cases:
+    looks = [_Look(exercise, failing[place], number) for _, place, number in cases]
+    if not looks:
         return None
-    look = _Look(exercise, failing[cases[0][1]], cases[0][2])
+    # Where the difference itself says something, it is a case in which most is wrong.
+    look = looks[0] if in_other_cases else max(looks, key=lambda look: len(look.wrong))
     return next(chain(look.fits(), look.two_changes(), look.two_steps()), None)
 
 
@@ -160,10 +165,13 @@ class _Look:
                     return
                 if one.right is other.right and not set(one.change) & set(other.change):
                     answer = answered(WrongStep(one.right, {**one.change, **other.change}))
-                    if self.distance(index, answer) < math.inf and self.is_actual(
-                        index, result_values(answer.value)[index]
-                    ):
+                    if self.distance(index, answer) < math.inf and self.is_explained(answer):
                         yield self.told(index, one, other)
+
+    def is_explained(self, answer: Answer) -> bool:
+        """Return whether all wrong results are those of an answer."""
+        values = result_values(answer.value)
+        return all(self.is_actual(index, values[index]) for index in self.wrong)
 
     def is_possible(self, answer: Answer) -> bool:
         """Return whether a step changes a wrong result, and none that agrees."""

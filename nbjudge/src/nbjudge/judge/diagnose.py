@@ -11,7 +11,7 @@ from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge.closer_look import is_small, look_closer
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.describe import argument_name, argument_names, listed, receiver
-from nbjudge.judge.differences import VAGUE, contradicts, describe_difference, describe_evidence
+from nbjudge.judge.differences import LOOKED_INTO, VAGUE, contradicts, describe_difference, describe_evidence
 from nbjudge.judge.drawn_group import returned_by_call
 from nbjudge.judge.findings import Cause, always_the_same
 from nbjudge.judge.group_result import GroupResult, run_verifier
@@ -73,11 +73,17 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
             if rank is not None and not replaced and not random_values:
                 ranked.append((rank, objection.followed_by(_cost(result))))
     if ranked and Rank.VAGUE <= min(rank for rank, _ in ranked) <= Rank.IN_SMALL_CASE:
-        closer = look_closer(exercise, failing)
+        says_little = min(ranked, key=_place)[1].kind in VAGUE
+        closer = look_closer(exercise, failing, in_other_cases=says_little)
         ranked += [(Rank.MEASURED, closer)] if closer else []
-    ranked.sort(key=lambda pair: (pair[0], VAGUE.index(pair[1].kind) if pair[1].kind in VAGUE else 0))
+    ranked.sort(key=_place)
     unique = {finding.identity: finding for _, finding in ranked}
     return list(unique.values())[:MOST_FINDINGS]
+
+
+def _place(ranked: tuple[Rank, Finding]) -> tuple[Rank, int]:
+    rank, finding = ranked
+    return rank, VAGUE.index(finding.kind) if finding.kind in VAGUE else 0
 
 
 # What is found by comparing numbers, and may hold in a small case by chance.
@@ -130,7 +136,7 @@ def _only_with(exercise: Exercise, results: Sequence[GroupResult], finding: Find
 
 
 def _rank_of_measured(result: GroupResult, finding: Finding) -> Rank:
-    if finding.kind in VAGUE:
+    if finding.kind in LOOKED_INTO:
         return Rank.VAGUE
     is_told_by_numbers = bool(result.drawn.expected) and finding.kind in TOLD_BY_NUMBERS
     if is_told_by_numbers and is_small(result.drawn.expected[result.failed_cases[0]].value):

@@ -53,6 +53,8 @@ VAGUE = [
         Cause.RISING_FUNCTION, Cause.RISING_IN_ROWS, Cause.WRONG_FROM, Cause.RIGHT_POSITIONS, Cause.NUMBERS,
     )
 ]  # fmt: skip
+# These may be the trace of something that a closer look can name, too.
+LOOKED_INTO = {*VAGUE, Cause.POSITIONS.kind, Cause.FACTOR_OF_ROWS.kind}
 
 
 def describe_difference(result: GroupResult, number: int) -> Finding:

@@ -117,6 +117,10 @@ class Cause(Enum):
 
     # Gradients.
     BACKWARD_STOPS = "The values agree, but the backward pass stops: {message}."
+    BACKWARD_NEEDS_CHANGED = (
+        "The values agree, but the backward pass stops: a tensor that it needs was changed in place "
+        "afterwards, by `+=`, `/=` or a function whose name ends in `_`. Make a new tensor instead."
+    )
     NO_GRADIENT = "The values agree, but no gradient reaches `{argument}`{why}."
     GRADIENT_NAN = (
         "The values agree, but the gradient of `{argument}` is NaN: a value that was cleaned up afterwards "
@@ -345,6 +349,8 @@ def wrong_gradients(
 ) -> Finding:
     """Say which argument's gradient is missing, NaN or wrong."""
     if isinstance(answer.gradients, str):
+        if "inplace operation" in answer.gradients:  # torch's words, and a dump of the tensor
+            return Cause.BACKWARD_NEEDS_CHANGED.found()
         return Cause.BACKWARD_STOPS.found(message=answer.gradients.rstrip("."))
     actual = answer.gradients or {}
     assert isinstance(expected.gradients, dict)
