@@ -131,7 +131,7 @@ def test_a_machine_gets_what_its_code_imports(paths, groups):
 
 
 def test_dependencies_are_what_is_imported():
-    extras = ("grading", "torch", "cluster", "hub", "learner")
+    extras = ("grading", "torch", "cluster", "hub", "learner", "lti")
     used = needed(GRADERS)
     assert used - LESSONS_OWN <= declared(*extras, project=GRADER)
     assert declared("grading", "learner", "torch", project=GRADER) - PROGRAMS <= used

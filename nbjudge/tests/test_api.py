@@ -170,6 +170,8 @@ def test_a_missing_package_is_told_with_its_cure(monkeypatch, capsys):
     output = capsys.readouterr().out
     assert "needs nbgrader, which is not installed" in output and "pip install 'nbjudge[grading]'" in output
     assert without_grading(ModuleNotFoundError(name="torch")) is None
+    assert "needs joserfc" in str(without_grading(ModuleNotFoundError(name="joserfc.jwk")))
+    assert "pip install 'nbjudge[lti]'" in str(without_grading(ModuleNotFoundError(name="requests")))
     assert "runs on Linux only" in str(without_grading(ModuleNotFoundError(name="fcntl")))
 
 

@@ -25,6 +25,8 @@ def write_atomically(file: Path, content: bytes, mode: int | None = None) -> Non
     """
     draft = file.with_name(f"{file.name}.part-{os.getpid()}")
     try:
+        draft.unlink(missing_ok=True)
+        draft.touch(0o666 if mode is None else mode)  # from the start: a key is readable by no one else
         draft.write_bytes(content)
         if mode is not None:
             draft.chmod(mode)

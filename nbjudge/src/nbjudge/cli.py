@@ -15,6 +15,7 @@ from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.fast_start import skip_address_grammar
+from nbjudge.lti.commands import add_commands as add_lti_commands
 from nbjudge.skeletons.commands import add_commands as add_commands
 from nbjudge.term.commands import add_commands as add_term_commands
 
@@ -281,3 +282,4 @@ def report(
 
 
 add_term_commands(app, console)
+add_lti_commands(app, console)

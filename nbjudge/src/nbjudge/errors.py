@@ -30,6 +30,10 @@ class SettingsError(CourseError):
     """An option, a value or a name in nbgrader_config.py or on the command line does not exist."""
 
 
+class PlatformRefusalError(CourseError):
+    """A learning platform refuses one request; others may be accepted."""
+
+
 class GradingImpossibleError(CourseError):
     """No submission can be graded, whosever it is, so the following ones need not be tried."""
 
@@ -95,21 +99,23 @@ def is_out_of_memory(error: BaseException) -> bool:
 GRADING = "IPython ipykernel jinja2 jupyter_client latex2mathml markupsafe nbconvert nbformat nbgrader nh3 "
 GRADING += "orjson psutil pygments sqlalchemy zmq"
 GRADING_MODULES = frozenset(GRADING.split())
+LTI_MODULES = frozenset(["joserfc", "requests"])  # likewise of the group `lti`
 # Modules of Python that Windows does not have, and that grading and a class's tutor import.
 UNIX_MODULES = frozenset(["fcntl", "resource"])
 
 
 def without_grading(error: ModuleNotFoundError) -> CourseError | None:
-    """Return the error to show if this machine lacks what grading needs, and None for any other module."""
+    """Return the error to show if grading or LTI needs the module, and None for any other module."""
     package = (error.name or "").partition(".")[0]
     if package in UNIX_MODULES:
         return CourseError(
             "This command runs on Linux only, because student code is graded in a Linux sandbox. Lessons, "
             "`check` and the start page run on every system."
         )
-    if package not in GRADING_MODULES:
+    if package not in GRADING_MODULES | LTI_MODULES:
         return None
+    group = "lti" if package in LTI_MODULES else "grading"
     return CourseError(
-        f"This command needs {package}, which is not installed. Run `pip install 'nbjudge[grading]'`, or "
-        "`pip install './nbjudge[grading]'` in a clone."
+        f"This command needs {package}, which is not installed. Run `pip install 'nbjudge[{group}]'`, or "
+        f"`pip install './nbjudge[{group}]'` in a clone."
     )
