@@ -22,7 +22,7 @@ from attention_lab.encoder import SENTENCE, Encoder, load_encoder
 from attention_lab.measurements import stored_table
 
 TEMPLATE = Path(__file__).with_name("board.html")
-# The name of a bug, the line that it breaks, and what stands there instead.
+# The name of a bug, the line that it breaks, and what is there instead.
 SWITCHES = {
     "softmax axis": ("softmax(scores, dim=-1)", "softmax(scores, dim=-2)"),
     "mask side": ("visible = ones(T, T).tril()", "visible = ones(T, T).triu()"),
@@ -259,7 +259,7 @@ class BugBoard:
 
 
 def _entry(name: str, text: str, lamp: bool = False) -> str:
-    """Return one switch, or one lamp with room for its state."""
+    """Return one switch, or one lamp with a place for its state."""
     state = '<span class="state"></span>' if lamp else "<span></span>"
     box = f'<input type="checkbox" value="{name}">'
     return f"<label>{box}<span>{name}</span>{state}<small>{text}</small></label>"
