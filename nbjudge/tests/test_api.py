@@ -45,14 +45,10 @@ def failures(thing, **names) -> int:
     return sum(doctest.DocTestRunner().run(example).failed for example in examples)
 
 
-def test_the_examples_of_the_package_run():
-    assert failures(nbjudge) == 0
-
-
 @pytest.mark.parametrize("name", ["Exercise", "Step", "Variable", "case", "configure"])
 def test_public_names_have_sections_and_examples(name):
     thing = getattr(nbjudge, name)
-    assert "Parameters\n" in thing.__doc__ and failures(thing) == 0
+    assert "Parameters\n" in thing.__doc__ and failures(thing) == failures(nbjudge) == 0
 
 
 @pytest.mark.integration
@@ -89,21 +85,13 @@ def test_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
         nbjudge.grade_notebook(path, course, "ps9")
 
 
-@pytest.mark.parametrize(
-    ("link", "target"),
-    [
-        ("eve/ps1/spread.ipynb", "source/ps1/spread.ipynb"),
-        ("eve/ps1/spread.ipynb", "/dev/zero"),
-        ("eve/ps1", "source/ps1"),
-        ("eve", "source"),
-    ],
-)
+@pytest.mark.parametrize("link", ["eve/ps1/spread.ipynb", "eve/ps1", "eve"])
 @pytest.mark.parametrize("where", ["submitted", "downloads"])
-def test_a_link_is_not_followed(course, any_machine, where, link, target):
+def test_a_link_is_not_followed(course, any_machine, where, link):
     """As in a class: another's work, or the solution, is no one's submission."""
     path = course / where / link
     path.parent.mkdir(parents=True)
-    path.symlink_to(course / target)
+    path.symlink_to(course / link.replace("eve", "source"))
     result = nbjudge.grade_notebook(course / where / "eve/ps1/spread.ipynb", course)
     assert result.points == 0 and "is a link" in result.reason
 
@@ -144,6 +132,9 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def test_the_group_grading_lists_its_modules():
+    """And the base installs no nbgrader."""
+    base = {"jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer"}
+    assert names(PROJECT["dependencies"]) == base
     grading = names(PROJECT["optional-dependencies"]["grading"])
     provided = {
         module
@@ -152,12 +143,6 @@ def test_the_group_grading_lists_its_modules():
     }
     assert provided >= GRADING_MODULES
     assert {name.lower().replace("_", "-") for name in GRADING_MODULES} | {"pyzmq"} >= grading
-
-
-def test_the_base_installs_no_nbgrader():
-    assert names(PROJECT["dependencies"]) == {
-        *("jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer")
-    }
 
 
 def test_a_missing_package_is_told_with_its_cure(monkeypatch, capsys):

@@ -7,7 +7,7 @@ import pytest
 
 from nbjudge.kernel.protocol import request
 from nbjudge.tutor import conversation
-from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest, PackedRequests
+from nbjudge.tutor.conversation import Conversation, ConversationEndedError, PackedRequests
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import Material
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
@@ -84,13 +84,6 @@ def test_an_exercise_has_one_conversation(ended, tutor):
     for number in range(2 * MOST_CONVERSATIONS):
         begin(tutor, f"exercise {number}")
     assert len(tutor._open) == MOST_CONVERSATIONS
-
-
-def test_an_open_question_ends_with_the_close(ended):
-    closed = Conversation(two_questions)
-    assert isinstance(closed.next(), KernelRequest)
-    closed.close()
-    assert ended.wait(10)
 
 
 def test_the_text_is_the_questions_and_made_once(monkeypatch):

@@ -67,6 +67,8 @@ def test_hunts_begin_with_the_first_open_one(tutor):
     assert asked(tutor, "show", number=0, fixed=[first.id]).id == second.id
     listed = asked(tutor, "list").hunts
     assert listed["ps1"]["deviation"] == [first.id, second.id]
+    closed = Tutor(material_of(find_course(EXAMPLE), default=Disclosure.MEASURED))  # as answers are
+    assert "not open" in asked(closed, "show").sentence and asked(closed, "list").hunts == {}
 
 
 def test_a_call_tells_it_apart_or_not(tutor):
@@ -138,13 +140,6 @@ def test_a_hunt_that_there_is_not(tutor, exercise, number, fields, words):
     except CourseError as error:  # the tutor's service sends it as a notice
         sentence = str(error)
     assert words in sentence and "\n" not in sentence
-
-
-def test_hunts_are_closed_where_answers_are():
-    material = material_of(find_course(EXAMPLE), default=Disclosure.MEASURED)
-    tutor = Tutor(material)
-    assert "not open" in asked(tutor, "show").sentence
-    assert asked(tutor, "list").hunts == {}
 
 
 @pytest.mark.parametrize(
