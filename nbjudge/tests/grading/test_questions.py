@@ -49,51 +49,26 @@ def course(tmp_path):
     return Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answer", "credit"),
-    [
-        (ONE, "b", 1),
-        (ONE, " B ", 1),
-        (ONE, "a", 0),
-        (ONE, "ab", 0),
-        (ONE, "x", 0),
-        (ONE, None, 0),
-        (SEVERAL, "da", 1),
-        (SEVERAL, "a", 0.5),
-        (SEVERAL, "abd", 0.5),
-        (SEVERAL, "abcd", 0),
-        (SEVERAL, "", 0),
-        (NUMBER, "0,5", 1),
-        (NUMBER, "0.51", 1),
-        (NUMBER, "0.52", 0),
-        (NUMBER, "nan", 0),
-        (NUMBER, "half", 0),
-        (RANGE, "1", 1),
-        (RANGE, "-1", 0),
-        (WORD, "Soft  Max", 1),
-        (WORD, "relu", 0),
-        (WORD, "x" * 101, 0),
-    ],
-)
-def test_an_answer_earns_its_share(arguments, answer, credit):
-    question = question_of("it", arguments)
-    assert question.credit(question.read(answer)) == credit
-    verdict = question_verdict(question, answer, 3)
-    assert (verdict.points, verdict.max_points) == (3 * credit, 3)
+CREDITS = [
+    (ONE, {"b": 1, " B ": 1, "a": 0, "ab": 0, "x": 0, None: 0}),
+    (SEVERAL, {"da": 1, "a": 0.5, "abd": 0.5, "abcd": 0, "": 0}),
+    (NUMBER, {"0,5": 1, "0.51": 1, "0.52": 0, "nan": 0, "half": 0}),
+    (RANGE, {"1": 1, "-1": 0}),
+    (WORD, {"Soft  Max": 1, "relu": 0, "x" * 101: 0}),
+]
+REPLIES = [(ONE, {"a": "It moves."}), (SEVERAL, {"ab": "“A”: about a “B”: about b"})]
+REPLIES += [(NUMBER, {"0.2512": "A quarter.", "7": "No."}), (WORD, {"ReLU": "It has no sum."})]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answer", "reply"),
-    [
-        (ONE, "a", "It moves."),
-        (SEVERAL, "ab", "“A”: about a “B”: about b"),
-        (NUMBER, "0.2512", "A quarter."),
-        (NUMBER, "7", "No."),
-        (WORD, "ReLU", "It has no sum."),
-    ],
-)
-def test_a_wrong_answer_has_its_own_reply(arguments, answer, reply):
-    assert question_of("it", arguments).reply(answer) == reply
+def test_an_answer_earns_its_share():
+    """A wrong one has its own reply."""
+    for question, credits in ((question_of("it", arguments), credits) for arguments, credits in CREDITS):
+        assert {answer: question.credit(question.read(answer)) for answer in credits} == credits
+        verdicts = {answer: question_verdict(question, answer, 3) for answer in credits}
+        assert {answer: each.points / 3 for answer, each in verdicts.items()} == credits
+        assert {each.max_points for each in verdicts.values()} == {3}
+    for arguments, replies in REPLIES:
+        assert {answer: question_of("it", arguments).reply(answer) for answer in replies} == replies
 
 
 @pytest.mark.parametrize(
@@ -111,14 +86,12 @@ def test_a_question_without_an_answer_is_refused(changes, sentence):
         question_of("it", ONE | changes)
 
 
-def test_a_computed_key_is_refused():
+def test_only_a_key_that_can_be_read_is_one():
+    """Other cells ask no question."""
     with pytest.raises(CourseError, match="computed"):
         read_question('ask("it", a="x", b="y", right=the_key)')
-
-
-@pytest.mark.parametrize("source", ["import numpy", "ask(", "ask(name)", "task('it')", "%run it\nask('x')"])
-def test_other_cells_ask_no_question(source):
-    assert read_question(source) is None
+    for source in ("import numpy", "ask(", "ask(name)", "task('it')", "%run it\nask('x')"):
+        assert read_question(source) is None
 
 
 def test_each_choice_has_its_reply_folded():
@@ -129,14 +102,10 @@ def test_each_choice_has_its_reply_folded():
 
 @pytest.mark.parametrize("content", [b"{", b"[1]", b'{"it": 3}', b"\xff", b"[" * 10_000, b" " * 2**17])
 def test_an_answers_file_may_hold_anything(content):
+    """What is in it comes before what was typed."""
     assert read_answers(content, ["x = 1\nask('it', answer='b')"]) == {"it": "b"}
-
-
-def test_the_file_comes_before_what_was_typed():
-    assert read_answers(b'{"it": "a"}', ["ask('it', answer='b')", "ask('other', answer='c')"]) == {
-        "it": "a",
-        "other": "c",
-    }
+    typed = ["ask('it', answer='b')", "ask('other', answer='c')"]
+    assert read_answers(b'{"it": "a"}', typed) == {"it": "a", "other": "c"}
 
 
 def test_numbers_of_the_example_are_right(course):

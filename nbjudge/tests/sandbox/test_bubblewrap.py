@@ -106,4 +106,4 @@ def test_all_but_four_privileges_are_dropped(tmp_path):
     assert given == {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
     writable = [command[at + 1] for at, word in enumerate(command) if word == "--bind"]
     assert writable == [str(tmp_path)]  # the folder of the sockets
-    assert shutil.which("bwrap")
+    assert "/dev/zero" not in command  # several could map it

@@ -105,30 +105,25 @@ def test_an_interpreter_sees_its_packages_only(installed):
     assert seen_by(interpreter) == (str(installed), ["the package"])
 
 
-@pytest.mark.parametrize("links", ["absolute", "through another folder"])
-def test_an_environment_in_a_course_hides_the_course(installed, tmp_path, links):
+@pytest.mark.parametrize(
+    ("links", "place"), [("absolute", ".venv"), ("through another folder", ".venv"), ("absolute", ".")]
+)
+def test_an_environment_in_a_course_hides_the_course(installed, tmp_path, links, place):
+    """Also where the course itself is the environment."""
     interpreter = install(installed)
     if links == "through another folder":  # as uv and Homebrew do
         (tmp_path / "current").symlink_to(installed)
         interpreter = tmp_path / "current" / "bin" / "python3"
     course = tmp_path / "course"
-    leave_private_files(course)
-    leave_private_files(course / ".venv")
-    leave_private_files(installed)
-    subprocess.run([interpreter, "-m", "venv", "--without-pip", "--symlinks", course / ".venv"], check=True)
-    environment = course / ".venv" / "bin" / "python"
-    add_package(environment)
-    assert seen_by(environment) == (str(course / ".venv"), ["the package"])
-    _, shown = bwrap_command(environment)
-    assert readable([("The course", course)], shown) is None
-
-
-def test_a_course_that_is_an_environment_is_hidden(installed, tmp_path):
-    course = tmp_path / "course"
-    leave_private_files(course)
-    subprocess.run([install(installed), "-m", "venv", "--without-pip", course], check=True)
-    add_package(course / "bin" / "python")
-    assert seen_by(course / "bin" / "python") == (str(course), ["the package"])
+    environment = course / place
+    for folder in {course, environment, installed}:
+        leave_private_files(folder)
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", "--symlinks", environment], check=True)
+    add_package(environment / "bin" / "python")
+    assert seen_by(environment / "bin" / "python") == (str(environment), ["the package"])
+    if environment != course:
+        _, shown = bwrap_command(environment / "bin" / "python")
+        assert readable([("The course", course)], shown) is None
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system brings no Python")
@@ -173,10 +168,6 @@ def test_what_is_under_a_shown_folder_is_named(tmp_path):
     assert "The course" in readable([("The course", course)], [tmp_path / "link to courses"])
     # An environment inside the course shows itself and not the course.
     assert readable([("The course", course)], [course / ".venv" / "lib"]) is None
-
-
-def test_zeros_to_be_mapped_by_several_are_not_shown(tmp_path):
-    assert "/dev/zero" not in bubblewrap.command(tmp_path, 5, [])
 
 
 @pytest.fixture

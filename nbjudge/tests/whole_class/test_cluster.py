@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from nbgrader_command import sandboxes_below
 from small_class import in_gradebook, notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
@@ -128,14 +129,6 @@ def skip_without_mounts() -> None:
     if not can or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         assert not os.environ.get("CI"), "a mount namespace cannot be made"
         pytest.skip("mount namespaces are root's to make, with `unshare`")
-
-
-def sandboxes_below(folder: Path) -> list[psutil.Process]:
-    """Sandboxes whose sockets lie below a folder."""
-    found = [
-        each for each in psutil.process_iter(["name", "cmdline"]) if "bwrap" in (each.info["name"] or "")
-    ]
-    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]
 
 
 def running(*command: str) -> list[psutil.Process]:
