@@ -141,24 +141,19 @@ def test_protected_paths_are_all_that_a_course_has(root, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("section", "name", "value", "what"),
-    [
+def test_path_that_students_can_read_stops_the_grading(root, tmp_path, monkeypatch):
+    """Links on either side are followed."""
+    for section, name, value, what in (
         ("CourseDirectory", "db_url", f"sqlite:///{SHOWN}/gradebook.db", "The gradebook"),
         ("CourseDirectory", "submitted_directory", f"{SHOWN}/submitted", "The course's folder submitted"),
         ("Exchange", "root", f"{SHOWN}/exchange", "The exchange"),
         ("Exchange", "cache", f"{SHOWN}/cache", "The exchange's cache"),
-    ],
-)
-def test_path_that_students_can_read_stops_the_grading(root, section, name, value, what):
-    config = config_of(root)
-    config[section][name] = value
-    assert refusal_of(config).startswith(f"{what} (")
-    config.RunAndJudge.sandbox = False
-    assert refusal_of(config) == ""
-
-
-def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
+    ):
+        config = config_of(root)
+        config[section][name] = value
+        assert refusal_of(config).startswith(f"{what} (")
+        config.RunAndJudge.sandbox = False
+        assert refusal_of(config) == ""
     (tmp_path / "packages" / "submitted").mkdir(parents=True)
     monkeypatch.setattr(settings, "shown_to_students", lambda _exposed_modules: [tmp_path / "shown"])
     (tmp_path / "shown").symlink_to(tmp_path / "packages")

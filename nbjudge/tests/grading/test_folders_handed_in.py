@@ -100,16 +100,15 @@ def test_files_beside_a_notebook(tmp_path, files, notebook, given, expected, not
     assert found == expected and message.startswith(note) and bool(message) == bool(note)
 
 
-def test_files_that_are_there_are_not_written_over(tmp_path):
-    """A clash of names stops nothing."""
+def test_a_courses_own_data_may_be_large(tmp_path):
+    """The limits on what students hand in are not the course's; beside a grade only small files stay.
+
+    Files that are there are not written over; a clash of names stops nothing.
+    """
     (tmp_path / "data").mkdir()
     (tmp_path / "given.csv").write_text("given")
     write_files({"data": b"1", "given.csv": b"2", "given.csv/x": b"3", "own.py": b"4"}, tmp_path)
     assert (tmp_path / "given.csv").read_text() == "given" and (tmp_path / "own.py").read_text() == "4"
-
-
-def test_a_courses_own_data_may_be_large(tmp_path):
-    """The limits on what students hand in are not the course's; beside a grade only small files stay."""
     source, target, graded = (tmp_path / name for name in ("source", "target", "graded"))
     for folder in (source, target, graded):
         folder.mkdir()
@@ -148,11 +147,7 @@ def test_files_that_are_left_out_are_named(tmp_path, monkeypatch, sizes, left_ou
     files, note = files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ["given.csv"], limit)
     assert set(files) == set(sizes) - left_out
     assert bool(note) == bool(words) and all(word in note for word in words)
-
-
-def test_files_that_are_not_looked_at_are_mentioned(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "MOST_ENTRIES", 1)
-    (tmp_path / "helper.py").touch()
     assert "first 1 files" in files_beside(read_handed_in(Folder(tmp_path)), "tiny.ipynb", ())[1]
 
 
@@ -165,26 +160,22 @@ def kept_secret(submitted: Path, graded: Path) -> str | None:
 
 
 def test_a_later_submissions_secret_replaces_the_first(tmp_path):
-    for secret in ("first", "second"):
-        (tmp_path / EXCHANGE_SECRET).write_text(secret)
-        assert kept_secret(tmp_path, tmp_path / "graded") == secret
-        (tmp_path / "graded" / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda file: None,  # it came another way than through the exchange
-        lambda file: file.symlink_to("/etc/hostname"),
-        os.mkfifo,
-        lambda file: file.write_bytes(b"\xff\xfe"),
-        lambda file: file.write_text("x" * 1001),
-    ],
-    ids=["nothing", "a link", "a pipe", "no text", "long"],
-)
-def test_what_else_has_the_secrets_name_is_passed_over(tmp_path, write):
-    write(tmp_path / EXCHANGE_SECRET)
-    assert kept_secret(tmp_path, tmp_path / "graded") is None
+    """What else has the secret's name is passed over."""
+    file = tmp_path / EXCHANGE_SECRET
+    for write, kept in (
+        (lambda: None, None),  # it came another way than through the exchange
+        (lambda: file.symlink_to("/etc/hostname"), None),
+        (lambda: os.mkfifo(file), None),
+        (lambda: file.write_bytes(b"\xff\xfe"), None),
+        (lambda: file.write_text("x" * 1001), None),
+        (lambda: file.write_text("first"), "first"),
+        (lambda: file.write_text("second"), "second"),
+    ):
+        write()
+        assert kept_secret(tmp_path, tmp_path / "graded") == kept
+        file.unlink(missing_ok=True)
+        if kept:
+            (tmp_path / "graded" / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
 
 
 @pytest.mark.parametrize("notebook", ["tiny.ipynb", "inner/tiny.ipynb"])
