@@ -96,17 +96,12 @@ def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
 ANSWER = "def answer(x):\n    return x + offset"
 
 
-def test_numpy_and_pandas_checks_are_tried_without_ids(tmp_path):
-    course = open_course(make_old_course(tmp_path / "old"))
+def test_checks_and_visible_tests_are_tried_without_ids(tmp_path):
+    root = make_old_course(tmp_path / "old")
     shown, here = io.StringIO(), os.getcwd()
-    assert try_all(course, "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
+    assert try_all(open_course(root), "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
     assert "Right answers get full marks, and each mistake is named." in shown.getvalue()
     assert os.getcwd() == here
-
-
-def test_visible_tests_are_tried_without_ids(tmp_path):
-    root = make_old_course(tmp_path / "old")
-    shown = io.StringIO()
     with pytest.raises(CourseError, match=r"weather.ipynb: cell 7 .“slow = .*”. stops with Runtime"):
         show_visible(open_course(root), "*", Console(file=shown, width=120))
     path = root / "source" / "week1" / "weather.ipynb"

@@ -108,12 +108,10 @@ def test_canvas_warns_of_what_it_would_confuse(tmp_path, caplog):
 def test_moodle_finds_students_and_reads_a_dash(export):
     head, *rows = export(MoodleExporter, columns={"one": "Assignment: Dot products"})
     assert head == ["Email address", "First name", "Last name", "Assignment: Dot products", "two"]
-    assert {row[0]: row[3:] for row in rows} == {
-        "ada@x.org": ["8.12", "0"],
-        "bob@x.org": ["-", "-"],
-        "cid@x.org": ["-", "-"],
-        "dee+1@x.org": ["-", "-"],
-    }
+    others = ("bob@x.org", "cid@x.org", "dee+1@x.org")
+    assert {row[0]: row[3:] for row in rows} == {"ada@x.org": ["8.12", "0"]} | dict.fromkeys(
+        others, ["-", "-"]
+    )
     head, *rows = export(MoodleExporter, identify_by="username")
     assert head[0] == "Username" and {row[0] for row in rows} == set(STUDENTS)
     assert export(MoodleExporter, identify_by="idnumber", student_field="id")[0][0] == "ID number"

@@ -129,11 +129,8 @@ def test_a_written_answer_shows_its_marking():
 
 
 def test_penalty_and_graders_note_are_on_top():
-    html = page(
-        judged(half_right()),
-        about=ABOUT | {"late_penalty": 1.5},
-        nbjudge={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
-    )
+    record = {"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."}
+    html = page(judged(half_right()), about=ABOUT | {"late_penalty": 1.5}, nbjudge=record)
     assert table(html)[-1] == "Handed in late −1.5 Taken off the sum."
     assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(html).text
 
@@ -151,11 +148,9 @@ def test_what_is_new_to_the_student_is_not_folded():
     assert "given = 1" in folded[0] and "Farewell" in folded[1]
     for shown in ("it = stops", "mine = 1", "## Asked", "def f()"):
         assert shown not in " ".join(folded)
-    assert "Traceback E: v" in Seen(html).text
-    assert "\x1b" not in html
-    assert 'class="section"' not in page(
-        *cells, config=Config({"FeedbackExporter": {"fold_assignment": False}})
-    )
+    assert "Traceback E: v" in Seen(html).text and "\x1b" not in html
+    unfolded = Config({"FeedbackExporter": {"fold_assignment": False}})
+    assert 'class="section"' not in page(*cells, config=unfolded)
 
 
 DELIMITERS = {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}
@@ -234,15 +229,9 @@ def test_generated_ids_give_way_to_headings():
     def cell(source):
         return code(source, name=GENERATED.format(next(numbers)), **marks)
 
-    html = page(
-        text("# Week 1"),
-        cell("# Check `f`\nassert f()"),
-        cell(HIDDEN),
-        text("## 1. Means"),
-        cell("assert g()"),
-        cell("assert h()"),
-        code("assert i()", name="by_name", **marks),
-    )
+    cells = [text("# Week 1"), cell("# Check `f`\nassert f()"), cell(HIDDEN), text("## 1. Means")]
+    cells += [cell("assert g()"), cell("assert h()"), code("assert i()", name="by_name", **marks)]
+    html = page(*cells)
     names = [row.partition(" 1 of 1")[0] for row in table(html)]
     assert names == ["Check `f`", "Week 1", "1. Means", "1. Means (2)", "by_name"]
 
@@ -268,13 +257,11 @@ def test_nothing_of_a_student_becomes_markup(attack):
     assert "ran" in html or "stranger" in html  # it is there to read
 
 
-def test_another_versions_verdict_is_passed_over():
+def test_long_output_and_progress_bars_are_cut():
+    """Another version's verdict is passed over."""
     cell = judged(half_right())
     cell.metadata["nbjudge"]["verdict"] = {"exercise": "softmax", "groups": 7}
     assert "softmax: 1 of 3 points" in sections(page(cell))[0]
-
-
-def test_long_output_and_progress_bars_are_cut():
     html = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
     assert "100% the end" in Seen(html).text and "50%" not in Seen(html).text
     assert "more characters are left out" in html
@@ -292,9 +279,8 @@ def test_every_colour_has_a_value_for_dark_pages():
 
 def test_the_page_may_load_nothing():
     html = page(judged(half_right()))
-    (policy,) = [
-        given["content"] for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")
-    ]
+    metas = [given for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")]
+    (policy,) = [given["content"] for given in metas]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy and "http" not in policy
     assert "<script" not in html

@@ -69,26 +69,21 @@ def ends() -> Iterator[tuple[Process, Channel, socket.socket]]:
 
 
 def test_a_command_is_sent_and_its_reply_received(ends):
-    _, channel, relay = ends
-    send(relay, DONE)
-    reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, Deadline(10))
-    assert reply == (Evaluation("ok", "é"), False)
-    assert json.loads(read_frame(relay.recv, LARGEST_FRAME)) == {
-        "command": "evaluate",
-        "expression": "?é",
-        "request": "",
-    }
-
-
-def test_a_flood_interrupts_and_a_repeated_one_ends_it(ends):
+    """A flood interrupts, and a repeated one ends the kernel."""
     process, channel, relay = ends
     send(relay, {"type": "flood", "repeated": False}, {"type": "flood", "repeated": True}, DONE)
-    assert channel.receive(Evaluation, Deadline(10)) == Evaluation("ok", "é")
+    reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, Deadline(10))
+    assert reply == (Evaluation("ok", "é"), False)
+    command = {"command": "evaluate", "expression": "?é", "request": ""}
+    assert json.loads(read_frame(relay.recv, LARGEST_FRAME)) == command
     assert process.signals == [signal.SIGINT, signal.SIGKILL]
 
 
 def test_a_missing_reply_is_awaited_until_the_deadline(ends):
+    """A relay that does not read is not awaited."""
     _, channel, relay = ends
+    with pytest.raises(TimeoutError):
+        channel.send(Execute("x" * 10**7, 1, 1), CountingDeadline(50))
     assert channel.receive(Evaluation, CountingDeadline(3)) is None
     frame = to_frame(json.dumps(DONE).encode())
     relay.send(frame[:-1])  # an incomplete reply is none
@@ -117,11 +112,6 @@ def test_floods_without_end_do_not_stop_the_deadline(ends):
     send(relay, flood)
     assert channel.receive(CellReply, CountingDeadline(3)) is None
     assert len(process.signals) <= 4
-
-
-def test_a_relay_that_does_not_read_is_not_awaited(ends):
-    with pytest.raises(TimeoutError):
-        ends[1].send(Execute("x" * 10**7, 1, 1), CountingDeadline(50))
 
 
 def shown(data: dict) -> bytes:
@@ -189,8 +179,5 @@ def test_frames_are_put_together_from_pieces(size):
     assert tuple(found) == CONTENTS
     stream.seek(0)
     assert [read_frame(lambda n: stream.read(min(n, size)), 300) for _ in range(4)] == [*CONTENTS, None]
-
-
-def test_a_frame_that_is_too_large_is_refused_at_once():
     with pytest.raises(FrameError, match="a frame of 301 bytes, where at most 300 are allowed"):
         read_frame(io.BytesIO(to_frame(b"x" * 301)).read, 300)

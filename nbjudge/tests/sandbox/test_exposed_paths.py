@@ -140,13 +140,12 @@ def test_of_usr_only_what_programs_need_is_shown():
     assert not shown & {"/", "/usr", "/usr/share", "/usr/local", "/usr/local/share", "/usr/local/etc", "/etc"}
     assert not shown & {sys.prefix, sys.base_prefix, f"{sys.prefix}/share", f"{sys.base_prefix}/share"}
     assert shown - set(SYSTEM)
-    private_folders = (
+    for private in (
         "/usr/local/share/nbgrader/exchange",
         "/usr/src",
         "/etc/jupyter",
         "/usr/local/etc/jupyter",
-    )
-    for private in private_folders:
+    ):
         assert readable([("It", Path(private))], exposed_paths()) is None
 
 
@@ -201,13 +200,15 @@ def test_only_named_modules_of_a_package_are_seen(a_course, monkeypatch):
     for place in places:
         hidden = {Path(path).name for path in emptied if Path(path).is_relative_to(place / "a_course")}
         assert hidden == {"answers", "solved.py", "key.py", "__pycache__"}
-
-
-def test_only_named_modules_elsewhere_are_shown(a_course):
+    monkeypatch.undo()  # elsewhere, only they are shown
+    monkeypatch.syspath_prepend(a_course / "lib")
     shown = set(bubblewrap.shown_to_students(EXPOSED_MODULES)) - set(bubblewrap.shown_to_students())
     package = a_course / "lib" / "a_course"
     files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
     assert shown == {package / name for name in files}
+    for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
+        with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
+            bubblewrap.command(a_course, 5, [], (name,))
 
 
 def test_hidden_files_of_a_package_below_tmp(a_course, start, tmp_path, monkeypatch):
@@ -239,9 +240,3 @@ def test_only_the_learners_half_is_seen(monkeypatch):
     hidden = set(bubblewrap.hidden_paths((), [package.parent]))
     seen = {package / name for name in ("__init__.py", "tutor", "tutor/__init__.py", "tutor/learner")}
     assert hidden | seen == {*package.iterdir(), *(package / "tutor").iterdir()} and not hidden & seen
-
-
-def test_a_missing_helper_is_told(a_course):
-    for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
-        with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
-            bubblewrap.command(a_course, 5, [], (name,))

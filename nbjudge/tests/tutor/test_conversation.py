@@ -52,18 +52,16 @@ def answer_to(request):
 
 
 def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
+    reply = begin(tutor)
+    assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
+    assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
+    assert ended.wait(10) and not tutor._open
+    ended.clear()
     monkeypatch.setattr(conversation, "PATIENCE", 0.05)
     reply = begin(tutor)
     assert ended.wait(10)
     assert tutor.reply(answer_to(reply)) == Notice(sentence=CHECK_ENDED)
     assert not tutor._open and not tutor.called_exercise
-
-
-def test_an_answer_in_time_is_followed_up(tutor):
-    reply = begin(tutor)
-    assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
-    assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
-    assert not tutor._open
 
 
 def test_endless_work_is_not_waited_for(monkeypatch):

@@ -161,13 +161,11 @@ def test_a_broken_hunt_is_told_its_author(tmp_path, old, new, words):
 
 
 def test_every_hunt_of_the_example_is_one():
+    """Lines are counted without comments."""
     assignment = material_of(find_course(EXAMPLE)).assignments["ps1"]
     for name in assignment.hunt_tables:
         for hunt in assignment.hunts(name):
             assert hunt.smallest is not None and hunt.example is not None and 1 <= hunt.lines <= 3
-
-
-def test_lines_are_counted_without_comments():
     code = "def f(x):\n    # why\n    return x  # because\n"
     assert without_comments(code) == "def f(x):\n    return x"
     assert changed_lines(code, "def f(x):\n\n    return x\n") == 0

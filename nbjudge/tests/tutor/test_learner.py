@@ -18,10 +18,6 @@ from nbjudge.tutor.learner.result import Help
 from nbjudge.tutor.messages import CheckRequest, Notice, Part
 
 
-def test_the_value_is_sent_back():
-    assert answer(lambda: "ab").text == "ab"
-
-
 @pytest.mark.parametrize("answer_to", [lambda: [None for _ in iter(int, 1)], lambda: time.sleep(60)])
 def test_an_endless_answer_is_interrupted(answer_to):
     began = time.monotonic()
@@ -60,15 +56,14 @@ def test_gradients_are_on_again_after_an_interrupt():
     assert torch.is_grad_enabled()
 
 
-def test_the_learners_own_interrupt_is_theirs():
+def test_a_megabyte_of_prints_is_counted_and_gone(capsys):
+    """The learner's own interrupt is theirs."""
+
     def stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         answer(stop, seconds=60)
-
-
-def test_a_megabyte_of_prints_is_counted_and_gone(capsys):
     done = answer(lambda: print("x" * 1_000_000))
     assert capsys.readouterr().out == ""
     assert done.notes == ["Your answer printed 1,000,001 characters meanwhile; they are not shown."]
@@ -166,13 +161,12 @@ def test_a_spoilt_file_costs_only_the_record(file, text):
 
 
 def test_an_unwritable_file_costs_only_itself(file):
+    """A kernel that ended is told once."""
     file.parent.write_text("a file in its place")
     record = LearnerRecord(file)
     record.add_check("score", "01", "a", 3, 3)
     assert record.exercise("score").tries == 1
-
-
-def test_a_kernel_that_ended_is_told_once(file):
+    file.parent.unlink()
     record = LearnerRecord(file)
     record.last_words.parent.mkdir()
     record.last_words.write_text("softmax")
@@ -209,8 +203,5 @@ def test_one_line_says_that_the_tutor_is_starting(monkeypatch, capsys, is_starti
     for _ in range(3):
         assert checking.converse(CheckRequest(exercise="softmax")) == (Notice(sentence="done"), [])
     assert capsys.readouterr().out.splitlines() == [checking.STARTING] * is_said
-
-
-def test_a_script_has_no_reader(monkeypatch):
-    monkeypatch.setattr(checking, "get_ipython", lambda: None)
+    monkeypatch.setattr(checking, "get_ipython", lambda: None)  # a script has no reader
     assert not checking.has_reader()
