@@ -129,22 +129,15 @@ def test_students_get_no_key(course):
         _ = Course(course).choose_one("middle").questions
 
 
-@pytest.mark.parametrize("other", [{"boss": "a"}, {"boss": "b", "robust": "a"}])
-def test_same_answers_are_known_by_themselves(other):
+def test_same_answers_are_known_by_themselves():
     """A regrade of one question, or of code, does not depend on the answers to the others."""
     cells = [
-        {
-            "cell_type": "code",
-            "source": "ask('boss', a='x', b='y')",
-            "metadata": {"nbjudge": {"check": "boss"}},
-        },
-        {"cell_type": "code", "source": "f(1)", "metadata": {"nbjudge": {"check": "f"}}},
+        {"cell_type": "code", "source": source, "metadata": {"nbjudge": {"check": name}}}
+        for name, source in (("boss", "ask('boss', a='x', b='y')"), ("f", "f(1)"))
     ]
-    first, second = (
-        answers_of(cells, {"answers.json": json.dumps(kept).encode()}) for kept in ({"boss": "b"}, other)
-    )
-    assert first["f"] == second["f"]
-    assert (first["boss"] == second["boss"]) == (other["boss"] == "b")
+    files = ({"boss": "b"}, {"boss": "b", "robust": "a"}, {"boss": "a"})
+    first, same, other = (answers_of(cells, {"answers.json": json.dumps(kept).encode()}) for kept in files)
+    assert first == same and other["f"] == first["f"] and other["boss"] != first["boss"]
 
 
 def test_the_table_of_a_class_has_what_is_worth_points():
@@ -171,19 +164,13 @@ def tutor_of(course, points, disclosure=Disclosure.FULL):
     [(0, Disclosure.FULL, True), (1, Disclosure.FULL, False), (0, Disclosure.MEASURED, False)],
 )
 def test_the_tutor_tells_where_it_may(course, points, disclosure, is_told):
+    """An unknown question is one sentence."""
     tutor = tutor_of(course, points, disclosure)
     reply = tutor.reply(QuestionRequest(folder="quiz1", question="boss", answer="a"))
-    if is_told:
-        assert (
-            isinstance(reply, QuestionReply) and reply.credit == 0 and "25 before and after" in reply.sentence
-        )
-    else:
-        assert reply.sentence == WITH_THE_GRADE
-
-
-def test_an_unknown_question_is_one_sentence(course):
+    assert isinstance(reply, QuestionReply) == is_told and getattr(reply, "credit", 0) == 0
+    assert ("25 before and after" in reply.sentence) if is_told else (reply.sentence == WITH_THE_GRADE)
     with pytest.raises(CourseError, match="There is no question 'bos'"):
-        tutor_of(course, 0).reply(QuestionRequest(folder="quiz1", question="bos", answer="a"))
+        tutor.reply(QuestionRequest(folder="quiz1", question="bos", answer="a"))
 
 
 @pytest.fixture
@@ -210,19 +197,15 @@ def test_the_answer_and_its_reply_are_kept(notebook_folder, monkeypatch):
 
 
 def test_without_a_tutor_the_answer_is_kept(notebook_folder, monkeypatch):
+    """Where nothing can be saved, it is said; stock nbgrader gives no points unseen."""
     monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
-    asked = asking.ask("it", a="the mean", b="the median", answer="b")
-    assert asking.KEPT in repr(asked) and '"it": "b"' in (notebook_folder / "answers.json").read_text()
-
-
-def test_where_nothing_can_be_saved_it_is_said(notebook_folder, monkeypatch):
-    monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
-    (notebook_folder / "answers.json").mkdir()
-    asked = asking.ask("it", a="the mean", b="the median", answer="b")
+    file, question = notebook_folder / "answers.json", {"a": "the mean", "b": "the median"}
+    asked = asking.ask("it", **question, answer="b")
+    assert asking.KEPT in repr(asked) and '"it": "b"' in file.read_text()
+    file.unlink()
+    file.mkdir()
+    asked = asking.ask("it", **question, answer="b")
     assert "could not be saved" in repr(asked) and asked.answer == "b"
-
-
-def test_stock_nbgrader_gives_no_points_unseen(notebook_folder, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(RuntimeError, match="graded by nbjudge"):
         asking.ask("it", **ONE)
