@@ -96,7 +96,7 @@ def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
 ANSWER = "def answer(x):\n    return x + offset"
 
 
-def test_checks_and_visible_tests_are_tried_without_ids(tmp_path):
+def test_checks_and_tests_are_tried_without_ids(tmp_path):
     root = make_old_course(tmp_path / "old")
     shown, here = io.StringIO(), os.getcwd()
     assert try_all(open_course(root), "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()

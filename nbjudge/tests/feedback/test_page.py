@@ -257,11 +257,13 @@ def test_nothing_of_a_student_becomes_markup(attack):
     assert "ran" in html or "stranger" in html  # it is there to read
 
 
-def test_long_output_and_progress_bars_are_cut():
-    """Another version's verdict is passed over."""
+def test_another_versions_verdict_is_passed_over():
     cell = judged(half_right())
     cell.metadata["nbjudge"]["verdict"] = {"exercise": "softmax", "groups": 7}
     assert "softmax: 1 of 3 points" in sections(page(cell))[0]
+
+
+def test_long_output_and_progress_bars_are_cut():
     html = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
     assert "100% the end" in Seen(html).text and "50%" not in Seen(html).text
     assert "more characters are left out" in html

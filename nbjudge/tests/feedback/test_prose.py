@@ -117,7 +117,7 @@ NO_FORMULAS = ["x_1_2", r"\begin{pmatrix}", "{" * 3_000, "x" * (LONGEST_FORMULA 
 
 
 @pytest.mark.parametrize("text", [*TRIPS_THE_READER, *NO_FORMULAS], ids=range(8))
-def test_what_cannot_be_read_is_shown_as_it_was_written(text):
+def test_what_cannot_be_read_is_shown_as_written(text):
     if text in NO_FORMULAS:
         assert text in Seen(as_mathml(text)).text
     else:

@@ -100,15 +100,16 @@ def test_files_beside_a_notebook(tmp_path, files, notebook, given, expected, not
     assert found == expected and message.startswith(note) and bool(message) == bool(note)
 
 
-def test_a_courses_own_data_may_be_large(tmp_path):
-    """The limits on what students hand in are not the course's; beside a grade only small files stay.
-
-    Files that are there are not written over; a clash of names stops nothing.
-    """
+def test_files_that_are_there_are_not_written_over(tmp_path):
+    """A clash of names stops nothing."""
     (tmp_path / "data").mkdir()
     (tmp_path / "given.csv").write_text("given")
     write_files({"data": b"1", "given.csv": b"2", "given.csv/x": b"3", "own.py": b"4"}, tmp_path)
     assert (tmp_path / "given.csv").read_text() == "given" and (tmp_path / "own.py").read_text() == "4"
+
+
+def test_a_courses_own_data_may_be_large(tmp_path):
+    """The limits on what students hand in are not the course's; beside a grade only small files stay."""
     source, target, graded = (tmp_path / name for name in ("source", "target", "graded"))
     for folder in (source, target, graded):
         folder.mkdir()

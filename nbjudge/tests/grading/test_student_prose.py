@@ -217,10 +217,13 @@ def test_no_reader_takes_another_command_for_one(formula):
     assert set(COMMAND.findall(safe)) <= COMMANDS
 
 
-def test_long_runs_of_blanks_are_cut():
-    """An environment that no formula has is none: nbconvert looks from each beginning to the text's end."""
+def test_an_environment_that_no_formula_has_is_none():
+    """nbconvert looks from each beginning to the end of the text, and there is none left."""
     (text,) = neutralize_prose([r"\begin{a}" * 2_000])
     assert r"\begin" not in text
+
+
+def test_long_runs_of_blanks_are_cut():
     assert neutralize_markup("a" + " " * 20_000 + "b") == "a" + " " * 100 + "b"
     assert neutralize_markup("a" + " \t" * 10_000 + "b") == "a" + " \t" * 50 + "b"
     table = f"| a |{' ' * 60}b |"

@@ -216,7 +216,7 @@ LIMIT = "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
 
 
 @pytest.mark.parametrize("change", ["other limits", "kernel", "supervisor", "interpreter", "sandbox"])
-def test_a_next_kernel_that_is_dead_or_unfit_is_replaced(start, tmp_path, change):
+def test_a_dead_or_unfit_next_kernel_is_replaced(start, tmp_path, change):
     """At once: whatever is killed, and where the next notebook has other limits."""
     with start(tmp_path):
         old = current_fork_server(MODULES)

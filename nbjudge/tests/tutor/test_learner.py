@@ -56,14 +56,15 @@ def test_gradients_are_on_again_after_an_interrupt():
     assert torch.is_grad_enabled()
 
 
-def test_a_megabyte_of_prints_is_counted_and_gone(capsys):
-    """The learner's own interrupt is theirs."""
-
+def test_the_learners_own_interrupt_is_theirs():
     def stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         answer(stop, seconds=60)
+
+
+def test_a_megabyte_of_prints_is_counted_and_gone(capsys):
     done = answer(lambda: print("x" * 1_000_000))
     assert capsys.readouterr().out == ""
     assert done.notes == ["Your answer printed 1,000,001 characters meanwhile; they are not shown."]
@@ -161,12 +162,13 @@ def test_a_spoilt_file_costs_only_the_record(file, text):
 
 
 def test_an_unwritable_file_costs_only_itself(file):
-    """A kernel that ended is told once."""
     file.parent.write_text("a file in its place")
     record = LearnerRecord(file)
     record.add_check("score", "01", "a", 3, 3)
     assert record.exercise("score").tries == 1
-    file.parent.unlink()
+
+
+def test_a_kernel_that_ended_is_told_once(file):
     record = LearnerRecord(file)
     record.last_words.parent.mkdir()
     record.last_words.write_text("softmax")
