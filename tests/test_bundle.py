@@ -285,12 +285,10 @@ def test_the_gate_refuses_foreign_files(taught, taught_members, tmp_path, file):
     assert file in found
 
 
-def test_a_zip_without_a_tutor_may_not_hold_one(taught):
+def test_a_zip_without_a_tutor_may_not_hold_one(taught, monkeypatch, capsys):
+    """There is no other tutor than the full one."""
     found = leaks(taught[1], taught[0])
     assert any(f"attention_lab/course/checks/{NAME}.py" in problem for problem in found)
-
-
-def test_there_is_no_other_tutor(taught, monkeypatch, capsys):
     type_bundle(monkeypatch, taught[0].root, 1, "--tutor", "measured")
     assert "--tutor full" in capsys.readouterr().out
 

@@ -41,12 +41,7 @@ print(*(hashlib.sha256(text.encode()).hexdigest() for text in (repr(news), vocab
 """
 
 
-@pytest.fixture(scope="module")
-def news():
-    return NEWS
-
-
-def splits(news):
+def splits(news=NEWS):
     return (news.train, news.validation, news.test)
 
 
@@ -65,7 +60,7 @@ def sentences(text):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("parallel", ["true", "false"])
-def test_another_process_has_the_same_news(news, parallel):
+def test_another_process_has_the_same_news(parallel):
     printed = subprocess.run(
         [sys.executable, "-c", FINGERPRINTS],
         env=os.environ | {"PYTHONHASHSEED": "123", "TOKENIZERS_PARALLELISM": parallel},
@@ -74,18 +69,17 @@ def test_another_process_has_the_same_news(news, parallel):
         check=True,
     ).stdout
     vocabulary = json.dumps(TOKENIZER.get_vocab(), sort_keys=True)
-    expected = [hashlib.sha256(text.encode()).hexdigest() for text in (repr(news), vocabulary)]
+    expected = [hashlib.sha256(text.encode()).hexdigest() for text in (repr(NEWS), vocabulary)]
     assert printed.splitlines()[-1].split() == expected
 
 
-def test_the_global_random_state_is_left_alone(news):
+def test_one_line_says_which_news(capsys):
+    """The global random state is left alone."""
     random.seed(5)
     before = random.getstate()
-    assert load_news() == news
+    assert load_news() == NEWS
     assert random.getstate() == before
-
-
-def test_one_line_says_which_news(capsys):
+    capsys.readouterr()
     news = load_news(seed=3)
     line = capsys.readouterr().out
     assert line.count("\n") == 1 and "generated" in line and "seed 3" in line
@@ -93,20 +87,18 @@ def test_one_line_says_which_news(capsys):
     assert news.source == "generated"
 
 
-def test_every_split_has_every_topic(news):
-    total = sum(map(len, splits(news)))
+def test_every_split_has_every_topic():
+    """No text is there twice."""
+    texts = [text for split in (*splits(), NEWS.pairs) for text in split.texts]
+    assert len(set(texts)) == len(texts)
+    total = sum(map(len, splits()))
     assert total >= 1200
-    assert 0.65 < len(news.train) / total < 0.75
-    for split in splits(news):
+    assert 0.65 < len(NEWS.train) / total < 0.75
+    for split in splits():
         assert len(split) == len(split.texts) == len(split.labels)
         counts = Counter(split.labels)
         assert sorted(counts) == [0, 1, 2, 3, 4]
         assert max(counts.values()) < 1.3 * min(counts.values())
-
-
-def test_no_text_is_there_twice(news):
-    texts = [text for split in (*splits(news), news.pairs) for text in split.texts]
-    assert len(set(texts)) == len(texts)
 
 
 @settings(max_examples=8, deadline=None)
@@ -125,35 +117,34 @@ def test_every_text_reads_as_english_whatever_the_seed(seed):
         assert len(set(sentences(" " + text))) == len(sentences(text)), text
 
 
-def test_counting_words_is_good_and_not_perfect(news):
+def test_counting_words_is_good_and_not_perfect():
     counts = CountVectorizer()
-    model = LogisticRegression(max_iter=1000).fit(counts.fit_transform(news.train.texts), news.train.labels)
-    assert 0.88 < model.score(counts.transform(news.test.texts), news.test.labels) < 0.99
-    assert model.score(counts.transform(news.pairs.texts), news.pairs.labels) <= 0.5
+    model = LogisticRegression(max_iter=1000).fit(counts.fit_transform(NEWS.train.texts), NEWS.train.labels)
+    assert 0.88 < model.score(counts.transform(NEWS.test.texts), NEWS.test.labels) < 0.99
+    assert model.score(counts.transform(NEWS.pairs.texts), NEWS.pairs.labels) <= 0.5
 
 
-def test_a_pair_has_the_same_words_in_two_orders(news):
-    assert len(news.pairs) >= 100 and len(news.pairs) % 2 == 0
+def test_a_pair_has_the_same_words_in_two_orders():
+    """Its label is the topic of the first one."""
+    pairs = NEWS.pairs
+    assert len(pairs) >= 100 and len(pairs) % 2 == 0
     seen = set()
-    for first in range(0, len(news.pairs), 2):
-        one, other = news.pairs.texts[first : first + 2]
+    for first in range(0, len(pairs), 2):
+        one, other = pairs.texts[first : first + 2]
         assert one != other and Counter(words(one)) == Counter(words(other))
-        assert news.pairs.labels[first] != news.pairs.labels[first + 1]
-        seen.add(frozenset(news.pairs.labels[first : first + 2]))
+        assert pairs.labels[first] != pairs.labels[first + 1]
+        seen.add(frozenset(pairs.labels[first : first + 2]))
     assert seen == {frozenset(two) for two in combinations(range(5), 2)}
-
-
-def test_a_pairs_label_is_the_first_ones_topic(news):
     topic_of = {actor: index for index in range(len(TOPICS)) for actor in topic(index).actors}
-    for text, label in zip(news.pairs.texts, news.pairs.labels, strict=True):
+    for text, label in zip(pairs.texts, pairs.labels, strict=True):
         places = {text.lower().find(actor): actor for actor in topic_of if actor in text.lower()}
         assert len(places) == 2
         assert topic_of[places[min(places)]] == label
 
 
-def test_every_split_has_pairs_and_none_is_across_two(news):
+def test_every_split_has_pairs_and_none_is_across_two():
     homes = {}
-    for number, split in enumerate((*splits(news), news.pairs)):
+    for number, split in enumerate((*splits(), NEWS.pairs)):
         for text, label in zip(split.texts, split.labels, strict=True):
             homes.setdefault(same_words(text), []).append((number, label))
     pairs = [home for home in homes.values() if len({label for _, label in home}) > 1]
@@ -238,14 +229,11 @@ def test_the_bbc_news_are_loaded_by_their_hub_name(monkeypatch, hub, capsys):
 
 
 def test_a_seed_divides_the_bbc_news_alike(monkeypatch, hub):
+    """No article is trained on and tested."""
     hub()
     install(monkeypatch, lambda name: {"train": rows("train", 40), "test": rows("test", 10)})
     assert load_news("bbc", seed=2) == load_news("bbc", seed=2)
     assert load_news("bbc", seed=2).validation != load_news("bbc", seed=3).validation
-
-
-def test_no_article_is_trained_on_and_tested(monkeypatch, hub):
-    hub()
     twice = rows("train", 10)
     both = {column: values * 2 for column, values in twice.items()}
     test = {column: values[:4] for column, values in twice.items()}
@@ -255,13 +243,8 @@ def test_no_article_is_trained_on_and_tested(monkeypatch, hub):
     assert not set(news.train.texts + news.validation.texts) & set(news.test.texts)
 
 
-def with_columns(split, **columns):
-    """The same rows with columns renamed."""
-    return {columns.get(name, name): values for name, values in split.items()}
-
-
-def weather(split):
-    return split | {"label_text": ["weather", *split["label_text"][1:]]}
+def without(column):
+    return lambda _: ALL | {"train": {name: each for name, each in ALL["train"].items() if name != column}}
 
 
 def breaks_off(name):
@@ -269,6 +252,7 @@ def breaks_off(name):
 
 
 ALL = {"train": rows("train", 10), "test": rows("test", 5)}
+WEATHER = {"test": ALL["test"] | {"label_text": ["weather"] * 5}}
 # What cannot be loaded: the status of the hub or another address, what `datasets` does, what is said of it.
 FAILURES = {
     "no hub": ("http://127.0.0.1:9", None, "no hub with SetFit/bbc-news answers at http"),
@@ -276,10 +260,10 @@ FAILURES = {
     "half an address": ("http://[", None, "answers at http://["),
     "not the news": (404, None, "404"),
     "broken off": (200, breaks_off, "the download broke off"),
-    "no text": (200, lambda _: ALL | {"train": with_columns(ALL["train"], text="headline")}, "split 'train'"),
-    "no label": (200, lambda _: ALL | {"train": with_columns(ALL["train"], label_text="x")}, "split 'train'"),
+    "no text": (200, without("text"), "split 'train'"),
+    "no label": (200, without("label_text"), "split 'train'"),
     "no test split": (200, lambda _: {"train": ALL["train"]}, "its split 'test'"),
-    "another topic": (200, lambda _: ALL | {"test": weather(ALL["test"])}, "its topic 'weather'"),
+    "another topic": (200, lambda _: ALL | WEATHER, "its topic 'weather'"),
 }
 
 
@@ -337,11 +321,6 @@ def test_without_the_package_the_error_names_it(monkeypatch):
 # ---- the tokenizer ----
 
 
-def tokens_of(encoding):
-    """The ids without padding."""
-    return encoding.ids[: sum(encoding.attention_mask)]
-
-
 def test_the_vocabulary_has_exactly_the_size_asked_for():
     assert TOKENIZER.get_vocab_size() == len(TOKENIZER.get_vocab()) == 1000
     assert sorted(TOKENIZER.get_vocab().values()) == list(range(1000))
@@ -349,24 +328,19 @@ def test_the_vocabulary_has_exactly_the_size_asked_for():
 
 
 def test_it_learns_from_the_given_texts_only():
+    """Texts with too few pieces are refused."""
     tokenizer = train_tokenizer(["a zebra", "two zebras"], vocab_size=23)
     assert "zebra" in tokenizer.get_vocab() and "zebra" not in TOKENIZER.get_vocab()
     assert UNK in tokenizer.encode("market").ids
+    for size, found in ((1000, 26), (5, 19)):
+        with pytest.raises(ValueError, match=rf"{size} word pieces and found {found} in 2 texts"):
+            train_tokenizer(["a zebra", "two zebras"], vocab_size=size)
 
 
-@pytest.mark.parametrize(("size", "found"), [(1000, 26), (5, 19)])
-def test_texts_with_too_few_pieces_are_refused(size, found):
-    with pytest.raises(ValueError, match=rf"{size} word pieces and found {found} in 2 texts"):
-        train_tokenizer(["a zebra", "two zebras"], vocab_size=size)
-
-
-def test_capitals_do_not_matter():
-    assert TOKENIZER.encode("THE Bank, the BANK.").tokens == ["[CLS]", "the", "bank", ",", "the", "bank", "."]
-
-
-def test_the_sentences_of_the_lesson_are_whole_words():
-    for text in ("how are you", "you how are", "can you can that"):
-        assert TOKENIZER.encode(text).tokens == ["[CLS]", *text.split()]
+@pytest.mark.parametrize("text", ["THE Bank , the BANK .", "how are you", "you how are", "can you can that"])
+def test_the_sentences_of_the_lesson_are_whole_words(text):
+    """Capitals do not matter."""
+    assert TOKENIZER.encode(text).tokens == ["[CLS]", *text.lower().split()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -383,5 +357,5 @@ def test_sequences_are_padded_on_the_right(texts):
 
 def test_the_length_asked_for_is_the_longest():
     tokenizer = train_tokenizer(NEWS.train.texts, max_length=16)
-    lengths = [len(tokens_of(encoding)) for encoding in tokenizer.encode_batch(NEWS.test.texts)]
+    lengths = [sum(encoding.attention_mask) for encoding in tokenizer.encode_batch(NEWS.test.texts)]
     assert max(lengths) == 16 and min(lengths) < 16

@@ -86,23 +86,21 @@ def test_when_a_verdict_is_as_expected(points, mistake, expected, agrees):
     assert Judged(points, 4, "", mistake).is_as(expected) is agrees
 
 
-def outcome(judged, problems=(), student="Zoë O'Brien, jr [bold]"):
+def outcome(judged):
     hand_in = HandIn("one mistake", {}, dict.fromkeys(judged, FULL))
-    graded = GradedSubmission(student, (GradedNotebook(NotebookRecord(seconds=3.21)),))
-    return Outcome(hand_in, graded, judged, tuple(problems))
-
-
-def test_a_surprise_is_counted_and_told():
-    surprised = outcome({"score": Judged(3, 3), "softmax": Judged(2, 8, "No.", "twice")})
-    assert surprised.as_expected == 1
-    assert surprised.surprises == ["softmax: expected all points, got 2 of 8 points (twice)."]
+    graded = GradedSubmission("Zoë O'Brien, jr [bold]", (GradedNotebook(NotebookRecord(seconds=3.21)),))
+    return Outcome(hand_in, graded, judged, ())
 
 
 def test_the_table_shows_the_first_sentence():
+    """A surprise is counted and told."""
     console = Console(file=io.StringIO(), width=120)
     judged = {"score": Judged(3, 3), "softmax": Judged(2, 8, "`softmax` [sums] to 2.5. Divide.", "twice")}
+    surprised = outcome(judged)
+    assert surprised.as_expected == 1
+    assert surprised.surprises == ["softmax: expected all points, got 2 of 8 points (twice)."]
     exercises = {name: Exercise(name, ()) for name in judged}
-    console.print(table_of(exercises, [outcome(judged)]))
+    console.print(table_of(exercises, [surprised]))
     printed = console.file.getvalue()
     assert "Zoë O'Brien, jr [bold]" in printed
     assert "2  softmax [sums] to 2.5." in printed
@@ -277,14 +275,11 @@ def test_an_answer_keeps_the_docstring_of_its_stub(answer, lines):
 # ---- the class and its hand-ins -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 24, 700])
-def test_names_differ_and_stay_the_same(count):
-    names = invented_names(count, seed=3)
-    assert len(set(names)) == count
-    assert names == invented_names(count, seed=3)
-
-
 def test_a_class_has_the_names_that_break_things():
+    """Names differ, and stay the same."""
+    for count in (1, 24, 700):
+        names = invented_names(count, seed=3)
+        assert len(set(names)) == count and names == invented_names(count, seed=3)
     names = invented_names(24, seed=3)
     assert set(DIFFICULT) <= set(names)
     for character in " '\",&()éŻ王":

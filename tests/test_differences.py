@@ -2,10 +2,11 @@
 
 import math
 import re
+from functools import partial
 
 import pytest
 import torch
-from judged_answers import judged
+from judged_answers import exercise_of, judged
 
 from attention_lab.authoring import Exercise, build, case
 from nbjudge.calls import Answer, Reply
@@ -71,17 +72,12 @@ def clashing_or_else(draw):
     yield case(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
 
 
-def exercise_of(name, results, *groups, **more):
-    """An exercise with one group for each function that yields cases."""
-    exercise = Exercise(name, results=results, **more)
-    for number, cases in enumerate(groups):
-        exercise.group(f"group {number}", points=1)(cases)
-    return exercise
+exercise_of = partial(exercise_of, base=Exercise)
 
 
 def attention_exercise(cases):
     axes = (("queries", "value width"), ("queries", "keys"))
-    return exercise_of("attend", ("output", "weights"), cases, axes=axes, weights=1)
+    return exercise_of("attend", cases, results=("output", "weights"), axes=axes, weights=1)
 
 
 def spoilt(change):
@@ -310,7 +306,7 @@ def test_no_answer_is_told_from_a_wrong_one(status, sentence):
     ],
 )
 def test_a_number_is_told_from_a_tensor_and_an_int(answer, sentence):
-    exercise = exercise_of("count", ("count",), lambda draw: [case(draw.integer(5, 9))])
+    exercise = exercise_of("count", lambda draw: [case(draw.integer(5, 9))], results=("count",))
     assert re.search(sentence, judged(exercise, lambda n: float(n), answer, seed=1).message)
 
 
@@ -343,14 +339,13 @@ def with_an_empty_row(draw):
     ],
 )
 def test_a_wrong_sum_is_told_by_rows(answer, cases, sentence):
-    exercise = exercise_of("share", ("weights",), cases, axes=(("queries", "keys"),), weights=0)
+    exercise = exercise_of("share", cases, results=("weights",), axes=(("queries", "keys"),), weights=0)
     assert judged(exercise, share, answer).message == sentence
 
 
 def test_a_line_that_always_stops_is_told_once():
     exercise = exercise_of(
         "add",
-        ("sum",),
         lambda draw: [case(draw.normal(3))],
         lambda draw: [case(draw.normal(3, 4))],
         lambda draw: [case([1.0, draw.integer(5, 9) / 2])],
@@ -386,7 +381,8 @@ def cached(token):
     ],
 )
 def test_the_array_that_differs_is_named(spoil, sentence):
-    exercise = exercise_of("cached", ("output", "cache"), lambda draw: [case(draw.normal(*draw.sizes(2)))])
+    results = ("output", "cache")
+    exercise = exercise_of("cached", lambda draw: [case(draw.normal(*draw.sizes(2)))], results=results)
     (found,) = judged(exercise, cached, lambda x: (x, spoil(cached(x)[1], x)), seed=1).findings
     assert re.search(sentence, found.sentence), found.sentence
     assert found.sentence.endswith("The output agrees.")
@@ -409,7 +405,7 @@ def test_an_empty_row_may_have_a_gradient():
     def empty_rows(draw):
         yield case(draw.normal(40, 50), gradients=True)
 
-    exercise = exercise_of("shares", ("shares",), empty_rows, weights=1)
+    exercise = exercise_of("shares", empty_rows, results=("shares",), weights=1)
     for seed in range(20):
         (drawn_group,) = draw_groups(exercise, shares, seed)
         (gradient,) = drawn_group.expected[0].gradients.values()
@@ -431,12 +427,8 @@ def even(sentence):
 
 @pytest.mark.parametrize(("sentence", "mistake"), [("that cannot work", "answer"), ("", None)])
 def test_an_intended_error_may_have_other_words(sentence, mistake):
-    exercise = exercise_of(
-        "even",
-        ("numbers",),
-        lambda draw: [case(draw.normal(4))],
-        lambda draw: [case(draw.normal(5), refuses=(5,))],
-    )
+    odd = lambda draw: [case(draw.normal(5), refuses=(5,))]  # noqa: E731
+    exercise = exercise_of("even", lambda draw: [case(draw.normal(4))], odd)
     exercise.mistake("Name the length.")(even("the length must be even"))
     assert judged(exercise, even("{} is odd"), even(sentence)).findings[0].mistake == mistake
 
@@ -475,7 +467,7 @@ def test_wrong_use_of_weights_is_told(clause, steps):
         state |= {f"{part}.bias": draw.normal(7) for part in ("first", "second")}
         yield case(draw.normal(5, 7), build=build(7, state=state))
 
-    exercise = exercise_of("Linear", ("output",), numbers)
+    exercise = exercise_of("Linear", numbers, results=("output",))
     exercise.cause(NEGATIVE, type("Wrong", (Linear,), {"steps": OF_WEIGHTS[NEGATIVE]}))
     verdict = judged(exercise, Linear, type("Linear", (Linear,), {"steps": steps}), 0)
     assert f"output is the same as if {clause}" in verdict.findings[0].sentence
@@ -483,7 +475,8 @@ def test_wrong_use_of_weights_is_told(clause, steps):
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1)])
 def test_any_order_of_three_results_is_told(order):
-    exercise = exercise_of("three", ("one", "two", "three"), lambda draw: [case(draw.normal(5, 7))])
+    results = ("one", "two", "three")
+    exercise = exercise_of("three", lambda draw: [case(draw.normal(5, 7))], results=results)
 
     def reference(x):
         return x, 2 * x, x + 1

@@ -47,18 +47,14 @@ def test_the_published_answers_are_complete():
 
 def test_a_module_replaces_no_name_of_the_set_up():
     """Lesson 12's module defines ten attention functions called A to K, and answers call `F.softmax`."""
-    (lesson,) = (
-        assignment for assignment in course().assignments.values() if "is_correct" in assignment.exercises
-    )
+    lesson, _ = course().exercise("is_correct")
     code = standalone(lesson, "def is_correct(attention):\n    return F.softmax")
     assert code.startswith("import torch.nn.functional as F") and "def F(" not in code
 
 
 def test_shared_answers_are_found_once():
     """A function adds answers to `rotate` and to `rotate_halves`, and two files import those checks."""
-    (lesson,) = (
-        assignment for assignment in course().assignments.values() if "rotate" in assignment.exercises
-    )
+    lesson, _ = course().exercise("rotate")
     listed = [(each.id, each.code) for each in answers_of(lesson, ["rotate", "rotate_halves"])]
     found = dict(listed)
     assert len(found) == len(listed)
@@ -132,12 +128,8 @@ def test_mutations_change_only_the_reference(answer):
 
 def test_names_are_drawn_and_counted(tmp_path, capsys):
     opinions = tmp_path / "my.jsonl"
-    entry = {
-        "judge": "own judge",
-        "answer": "softmax/mistake/clipped",
-        "accepted": False,
-        "message": "Clipped.",
-    }
+    entry = {"judge": "own judge", "answer": "softmax/mistake/clipped", "accepted": False}
+    entry["message"] = "Clipped."
     opinions.write_text(f"{json.dumps(entry)}\n")
     write_sheet(opinions, tmp_path, seed=0)
     sheet = tmp_path / "names_sheet.csv"
@@ -218,11 +210,7 @@ def test_a_suite_that_cannot_judge_is_an_error(suite, translation, test, name, s
         ('["test_softmax.py"]', '"test_softmax.py"', r"TESTS\['softmax'\]: write \['test_softmax.py'\]"),
         ("ADAPTER =", 'FILES = {"softmax": "weights.pt"}\nADAPTER =', r"a text as FILES\['softmax'\]"),
         ('"adapters.py"', '"tests/adapters.py"', "has no file tests/adapters.py"),
-        (
-            'TRANSLATIONS = {"softmax"',
-            'TRANSLATIONS = {"score"',
-            "'softmax' in TESTS and not in TRANSLATIONS",
-        ),
+        ('LATIONS = {"softmax"', 'LATIONS = {"score"', "'softmax' in TESTS and not in TRANSLATIONS"),
         ("ADAPTER =", 'FILES = {"sofmax": []}\nADAPTER =', "'sofmax' in FILES and not in TESTS"),
         ("ADAPTER =", "ADAPTOR =", "does not set ADAPTER"),
     ],

@@ -138,12 +138,9 @@ def test_dependencies_are_what_is_imported():
     assert declared("site") - declared() - NAMED_ONLY <= needed(SITE)
 
 
-def test_a_kernel_gets_neither_jupyterlab_nor_nbgrader():
-    """They would replace parts of the host's Jupyter, and each host has its own ipykernel."""
-    assert not {"jupyterlab", "notebook", "nbgrader", "ipykernel", "jupyter-server"} & declared()
-
-
 def test_students_need_no_grader_and_no_posix():
+    """Nor JupyterLab: it would replace parts of the host's Jupyter, and each host has its own ipykernel."""
+    assert not {"jupyterlab", "notebook", "nbgrader", "ipykernel", "jupyter-server"} & declared()
     lessons = [name for notebook in LESSONS for name in imported(lesson_code(notebook))]
     assert not [name for name in lessons if name.startswith("nbjudge")]
     own = {name.partition(".")[0] for path in STUDENTS for name in imported(path.read_text())}
@@ -200,6 +197,13 @@ def test_condas_environment_is_pyprojects():
     assert set(groups.split(",")) <= set(PROJECT["optional-dependencies"])
     (nbval,) = re.findall(r"^ +- (nbval\S+)$", environment, flags=re.MULTILINE)
     assert nbval in PROJECT["optional-dependencies"]["test"]
+
+
+def test_binder_installs_the_tested_versions():
+    lines = (ROOT / ".binder/requirements.txt").read_text().splitlines()
+    (constraints,) = [line.split()[1] for line in lines if line.startswith("-c")]
+    assert (ROOT / ".binder" / constraints).is_file()
+    assert [line for line in lines if line.startswith(".")] == ["./nbjudge", ".[lab]"]
 
 
 @pytest.mark.long
@@ -387,17 +391,15 @@ def published(tmp_path):
 
 
 def test_the_links_open_the_released_notebook():
+    """Without a repository there are none."""
+    for address in ("", "https://example.org/lab", "https://github.com/someone"):
+        assert buttons(address, "02_scaling", "scaling") == {}
     assert buttons(ADDRESS, "02_scaling", "scaling") == {
         "Colab": "https://colab.research.google.com/github/someone/attention-lab/blob/main/release/02_scaling/scaling.ipynb",
         "Kaggle": "https://kaggle.com/kernels/welcome?src="
         "https://github.com/someone/attention-lab/blob/main/release/02_scaling/scaling.ipynb",
         "Binder": "https://mybinder.org/v2/gh/someone/attention-lab/main?labpath=release%2F02_scaling%2Fscaling.ipynb",
     }
-
-
-@pytest.mark.parametrize("address", ["", "https://example.org/lab", "https://github.com/someone"])
-def test_without_a_repository_no_links(address):
-    assert buttons(address, "02_scaling", "scaling") == {}
 
 
 def test_no_links_to_services_before_the_address():
@@ -456,10 +458,3 @@ def test_the_first_code_cell_installs_the_course(lesson, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     exec(lines, {"get_ipython": lambda: shell})
     assert {command.split()[0] for command in commands} == {"pip"}
-
-
-def test_binder_installs_the_tested_versions():
-    lines = (ROOT / ".binder/requirements.txt").read_text().splitlines()
-    assert (ROOT / ".binder" / next(line for line in lines if line.startswith("-c")).split()[1]).is_file()
-    projects = [line for line in lines if line.startswith(".")]
-    assert projects == ["./nbjudge", ".[lab]"]

@@ -49,6 +49,9 @@ def history(offset, **changed):
     return moved | {"training accuracy": [0.5, 0.7, 0.9], "validation accuracy": [0.4, 0.6, 0.8]} | changed
 
 
+SHORT = {"training loss": [1.0]}
+
+
 def encode(max_len, embed_dim):
     """Any table of the right shape: the pictures do not know the formula."""
     return torch.sin(torch.arange(max_len).unsqueeze(1) * torch.arange(1, embed_dim + 1) / embed_dim)
@@ -81,14 +84,8 @@ def encode(max_len, embed_dim):
         (lambda: training_curves({}), "training_curves needs"),
         (lambda: training_curves({"A": []}), "training_curves needs"),
         (lambda: training_curves({"A": [history(0)], "B": []}), "training_curves needs"),
-        (
-            lambda: training_curves({"A": [history(0), history(0, **{"training loss": [1.0]})]}),
-            "training_curves needs",
-        ),
-        (
-            lambda: training_curves({"A": [history(0)], "B": [{"training loss": [1.0, 0.5, 0.2]}]}),
-            "training_curves needs",
-        ),
+        (lambda: training_curves({"A": [history(0), history(0, **SHORT)]}), "training_curves needs"),
+        (lambda: training_curves({"A": [history(0)], "B": [SHORT]}), "training_curves needs"),
         (lambda: training_curves({"A": [{}]}), "training_curves needs"),
         (lambda: spread({}, x_label="accuracy"), "spread needs"),
         (lambda: spread({"A": []}, x_label="accuracy"), "spread needs"),
@@ -115,25 +112,21 @@ def test_colours_get_darker_or_lighter_all_the_way(colour_map, sign):
 
 
 def test_queries_run_down_and_keys_run_across(weights):
+    """Weights are coloured from 0 to 1."""
     ax = attention_heatmap(weights[:3], queries=TOKENS[:3], keys=TOKENS)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("key", "query")
     assert names(ax.get_xticklabels()) == TOKENS
     assert names(ax.get_yticklabels()) == TOKENS[:3]
     assert ax.yaxis_inverted()
-
-
-def test_weights_are_coloured_from_0_to_1():
     mesh = attention_heatmap(torch.full((3, 5), 0.2)).collections[0]
     assert mesh.get_clim() == (0, 1)
     assert mesh.get_array().shape == (3, 5)
 
 
-def test_small_heatmaps_show_numbers():
+def test_small_heatmaps_show_numbers(weights):
+    """A colour bar stands for them in others."""
     ax = attention_heatmap(torch.tensor([[1 / 3, 0.0], [0.001, 0.999]]))
     assert names(ax.texts) == ["0.33", "0", "0.00", "1.00"]
-
-
-def test_a_colour_bar_stands_for_numbers(weights):
     assert len(attention_heatmap(weights).figure.axes) == 2
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
     attention_heatmap(weights, ax=left)
@@ -166,9 +159,7 @@ def test_curves_show_their_data_labels_and_scales():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "nats")
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
     assert names(ax.get_legend().get_texts()) == ["loss", "other"]
-
-
-def test_curves_differ_in_more_than_colour():
+    # They differ in more than colour.
     series = {name: [1.0, 2.0, 3.0] for name in "abcdefgh"}
     lines = curves([1, 2, 3], series, x_label="x", y_label="y").lines
     assert len({line.get_marker() for line in lines}) == 8
@@ -240,14 +231,12 @@ def test_all_heads_share_one_scale_and_one_colour_bar(heads):
 
 
 def test_keys_are_named_under_each_panel(heads):
+    """Many places are named at their ends only."""
     first, *others = panels(head_heatmaps(heads[:, :2], queries=TOKENS[:2], keys=TOKENS))
     assert first.get_ylabel() == "query" and names(first.get_yticklabels()) == TOKENS[:2]
     for ax in (first, *others):
         assert names(ax.get_xticklabels()) == TOKENS
     assert all(ax.get_ylabel() == "" and not ax.yaxis.get_tick_params()["labelleft"] for ax in others)
-
-
-def test_many_places_are_named_at_their_ends_only():
     for ax in panels(head_heatmaps(torch.full((8, 30, 30), 1 / 30))):
         assert names(ax.get_xticklabels())[0] == "0" and len(ax.get_xticklabels()) == 2
         assert not ax.texts
@@ -259,23 +248,17 @@ RUNS = {"naive": [history(0.0), history(0.2)], "torch": [history(0.1), history(0
 
 
 def test_each_measurement_has_a_panel():
+    """A line is the mean inside a band; losses share a scale, and so do accuracies."""
     figure = training_curves(RUNS)
     assert [ax.get_title() for ax in figure.axes] == list(history(0))
     for ax in figure.axes:
         assert [line.get_label() for line in ax.get_lines()] == ["naive", "torch"]
         assert ax.get_xlabel() == "epoch"
         np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
-
-
-def test_a_line_is_the_mean_inside_a_band():
-    ax = training_curves(RUNS).axes[0]
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [1.1, 0.6, 0.35])
-    edges = ax.collections[0].get_paths()[0].vertices[:, 1]
+    one, two, three, four = figure.axes
+    np.testing.assert_allclose(one.get_lines()[0].get_ydata(), [1.1, 0.6, 0.35])
+    edges = one.collections[0].get_paths()[0].vertices[:, 1]
     assert (edges.min(), edges.max()) == pytest.approx((0.25, 1.2))
-
-
-def test_losses_share_a_scale_and_so_do_accuracies():
-    one, two, three, four = training_curves(RUNS).axes
     assert one.get_ylim() == two.get_ylim() != three.get_ylim() == four.get_ylim()
     assert one.get_ylim()[1] >= 1.5  # the highest loss of all runs
 
@@ -289,15 +272,13 @@ def test_the_interval_is_students_t():
 
 
 def test_every_value_is_a_dot_in_its_row():
+    """The bar is the interval of the mean."""
     ax = spread({"naive": [0.9, 0.92, 0.91], "torch": [0.93, 0.9, 0.95]}, x_label="accuracy")
     assert names(ax.get_yticklabels()) == ["naive", "torch"]
     assert ax.yaxis_inverted() and ax.get_xlabel() == "accuracy"
     dots = [line for line in ax.get_lines() if line.get_marker() == "o"]
     np.testing.assert_array_equal(dots[0].get_xdata(), [0.9, 0.92, 0.91])
     assert set(dots[1].get_ydata()) == {1}
-
-
-def test_the_bar_is_the_interval_of_the_mean():
     values = [0.9, 0.92, 0.97]
     (bar,) = spread({"naive": values}, x_label="accuracy").containers
     (segment,) = bar.lines[2][0].get_segments()

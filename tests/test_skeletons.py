@@ -66,9 +66,8 @@ def test_exercises_come_before_the_last_section(root):
     texts = [(f"{name}-text", name, f"test_{name}") for name in (NAME, "twice", LAYER)]
     assert cells == ["title", "setup", *texts[0], *texts[1], *texts[2], "closing"]
     headings = [cell.source.splitlines()[0] for cell in notebook(root, "source").cells if "-text" in cell.id]
-    assert headings == [
-        f"## Exercise 2.{place} · `{name}`" for place, name in enumerate((NAME, "twice", LAYER), 1)
-    ]
+    names = enumerate((NAME, "twice", LAYER), 1)
+    assert headings == [f"## Exercise 2.{place} · `{name}`" for place, name in names]
 
 
 def test_its_checks_are_sound(root):
@@ -155,10 +154,8 @@ def test_without_torch_there_is_no_layer(tmp_path):
 
 def run_in(root: Path, *command: str | Path) -> str:
     """What a program of the environment prints in a copy of the course, which is the one it imports."""
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(root / "nbjudge" / "src"), str(root)]),
-        "OMP_NUM_THREADS": "1",
-    }
+    path = os.pathsep.join([str(root / "nbjudge" / "src"), str(root)])
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
     return run.stdout
@@ -170,16 +167,9 @@ def grown(tmp_path_factory):
     root = tmp_path_factory.mktemp("grown") / "course"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*NOT_OF_THE_COURSE))
     program = Path(sys.executable).with_name("attention-lab")
-    outputs = [
-        run_in(root, program, *words)
-        for words in (
-            ("new-lesson", FRESH),
-            ("new-exercise", FRESH, NAME),
-            ("new-exercise", FRESH, "SlidingWindowAttention"),
-            ("build", FRESH),
-        )
-    ]
-    return root, outputs
+    lines = [("new-lesson", FRESH), ("new-exercise", FRESH, NAME)]
+    lines += [("new-exercise", FRESH, "SlidingWindowAttention"), ("build", FRESH)]
+    return root, [run_in(root, program, *words) for words in lines]
 
 
 @pytest.mark.timeout(900)

@@ -83,6 +83,10 @@ def heights(axes):
     return [bar.get_height() for bar in axes.containers[0]]
 
 
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
 def largest_of_the_jacobian(scores):
     jacobian = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, -1), scores)
     return jacobian.abs().max().item()
@@ -186,14 +190,12 @@ def test_sharpened_bars_and_readings_are_torchs(factor):
         assert part in figure.get_label()
 
 
-def test_entropy_and_gradient_at_the_extremes():
+@pytest.mark.parametrize("scores", [torch.tensor([2.0]), torch.zeros(40), [1, 2, 3], SCORES.requires_grad_()])
+def test_any_number_of_scores_is_drawn(scores):
+    """Entropy and gradient are right at the extremes."""
     one_hot = torch.tensor([0.0, 1.0, 0.0])
     assert str(weights.entropy(one_hot)) == "0.0" and weights.largest_gradient(one_hot) == 0
     assert weights.entropy(torch.full((8,), 1 / 8)) == pytest.approx(math.log(8))
-
-
-@pytest.mark.parametrize("scores", [torch.tensor([2.0]), torch.zeros(40), [1, 2, 3], SCORES.requires_grad_()])
-def test_any_number_of_scores_is_drawn(scores):
     moved(sharpening_slider(scores), 24)
     assert not isinstance(scores, torch.Tensor) or scores.grad is None
 
@@ -214,32 +216,27 @@ def test_a_wide_key_saturates_only_the_unscaled():
 
 # ---- a mask in words ----------------------------------------------------------------------------
 
+NO_FUTURE = "nothing is in its future."
+
 
 @pytest.mark.parametrize(
     ("mask", "row", "tokens", "sentence"),
     [
         (CAUSAL, 0, TOKENS, "'I' may look at 'I'; 'am', 'learning', 'this' are in its future."),
-        (CAUSAL, 3, TOKENS, "'this' may look at 'I', 'am', 'learning', 'this'; nothing is in its future."),
+        (CAUSAL, 3, TOKENS, f"'this' may look at 'I', 'am', 'learning', 'this'; {NO_FUTURE}"),
         ([[0, 1], [1, 1]], 0, ["a", "b"], "'a' may look at 'b'; it may not look at 'a'."),
         ([[0, 1], [1, 1]], 1, ["a", "b"], "'b' may look at 'a', 'b'; nothing is hidden from it."),
         ([[0, 0], [1, 1]], 0, ["a", "b"], "'a' may look at nothing."),
         ([[1, 0]], 0, ["a", "[PAD]"], "every query may look at 'a'; it may not look at '[PAD]'."),
         ([[1, 0], [1, 1], [1, 1]], 0, ["a", "b"], "query 0 may look at 'a'; it may not look at 'b'."),
-        (
-            [[1, 0], [1, 1]],
-            1,
-            ["a", "a"],
-            "'a' at 1 may look at 'a' at 0, 'a' at 1; nothing is in its future.",
-        ),
+        ([[1, 0], [1, 1]], 1, ["a", "a"], f"'a' at 1 may look at 'a' at 0, 'a' at 1; {NO_FUTURE}"),
     ],
 )
 def test_any_mask_is_put_into_words(mask, row, tokens, sentence):
+    """The frame follows the query."""
     assert mask_sentence(torch.as_tensor(mask).bool(), row, tokens) == sentence
-
-
-def test_the_frame_follows_the_query():
     widget = mask_stepper(CAUSAL, tokens=TOKENS)
-    assert [moved(widget, row).axes[0].patches[-1].get_y() for row in range(4)] == [0, 1, 2, 3]
+    assert moved(widget, row).axes[0].patches[-1].get_y() == row
 
 
 # ---- arrows -------------------------------------------------------------------------------------
@@ -273,16 +270,13 @@ def test_a_turned_question_finds_another_position(angle, position):
 
 @pytest.mark.parametrize("percent", [55, 75, 100])
 def test_shares_are_separated_up_to_rounding(percent):
+    assert "cannot be separated" in words_at(shares_slider(), 50)
     first, second = 2.37, -1.14
     mixture, originals = map(heights, moved(shares_slider((first, second)), percent).axes)
     share = percent / 100
     right = [share * first + (1 - share) * second, (1 - share) * first + share * second]
     assert mixture == pytest.approx(right, abs=0.05)
     assert originals == pytest.approx([first, second], abs=0.05 / (2 * share - 1) + 1e-9)
-
-
-def test_equal_shares_cannot_be_separated():
-    assert "cannot be separated" in words_at(shares_slider(), 50)
 
 
 @pytest.mark.parametrize("distance", [0, 3, 8])
@@ -315,11 +309,8 @@ def test_keys_made_are_those_of_a_loop_that_counts(prompt):
         label = words_at(widget, step)
         assert f"makes '{TEXT[prompt + step - 1]}'" in label
         assert f"{computed[True]} with a cache, {computed[False]} without" in label
-
-
-def test_blocks_say_which_key_is_kept_and_which_made():
-    texts = [text.get_text() for text in moved(cache_stepper(TEXT, prompt=3), 2).axes[0].texts]
-    assert texts.count("kept") == 3 and texts.count("new") == 1 + 4
+    words = texts(moved(cache_stepper(TEXT, prompt=3), 2).axes[0])
+    assert words.count("kept") == 3 and words.count("new") == 1 + 4
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
@@ -358,10 +349,6 @@ def test_blocks_are_merged_in_three_orders():
 STEPS = range(LAST_STEP + 1)
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 @pytest.mark.parametrize(("length", "num_heads"), [(4, 2), (3, 2), (5, 3), (2, 4), (1, 1), (1, 3), (4, 1)])
 def test_both_ways_are_torchs_own(length, num_heads):
     """The number of its block is every number of x (1, T, E)."""
@@ -381,11 +368,6 @@ def test_both_ways_are_torchs_own(length, num_heads):
     assert torch.equal(wrong_blocks(4, length, num_heads), right_blocks(0, length, num_heads))
 
 
-def test_the_transpose_reorders_memory():
-    assert [right_blocks(step, 4, 2).is_contiguous() for step in STEPS] == [True, True, False, False, True]
-    assert all(wrong_blocks(step, 4, 2).is_contiguous() for step in STEPS)
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_blocks_say_token_head_and_wrong_place(step):
     right, wrong = reshape_figure(step, TOKENS).axes
@@ -396,6 +378,10 @@ def test_blocks_say_token_head_and_wrong_place(step):
     assert not any("✗" in text for text in texts(right) if "\n" in text)
     crossed = sum("✗" in text for text in texts(wrong) if "\n" in text)
     assert crossed == (6 if 0 < step < LAST_STEP else 0)
+    label = reshape_figure(2, TOKENS).get_label()
+    assert "Step 2 of 4" in label
+    assert "the row of head 0 holds I 0, am 0, learning 0, this 0" in label
+    assert "the row of head 0 holds I 0, I 1, am 0, am 1" in label
 
 
 def test_memory_is_drawn_in_the_order_of_memory():
@@ -403,6 +389,8 @@ def test_memory_is_drawn_in_the_order_of_memory():
         strip = [text for text in texts(reshape_figure(step, TOKENS).axes[0]) if text[-1].isdigit()]
         return [text for text in strip if "\n" not in text and not text.startswith("head")]
 
+    assert [right_blocks(step, 4, 2).is_contiguous() for step in STEPS] == [True, True, False, False, True]
+    assert all(wrong_blocks(step, 4, 2).is_contiguous() for step in STEPS)
     by_token = ["I 0", "I 1", "am 0", "am 1", "lea 0", "lea 1", "thi 0", "thi 1"]
     assert memory(0) == memory(1) == memory(2) == memory(4) == by_token
     assert memory(3) == sorted(by_token, key=lambda label: label[-1])
@@ -443,13 +431,6 @@ def test_any_number_of_heads_is_in_the_frame(length, num_heads):
         for text in [*ax.texts, ax.title]:
             box = text.get_window_extent()
             assert box.x0 >= frame.x0 - 1 and box.x1 <= frame.x1 + 1, text.get_text()
-
-
-def test_the_label_says_in_words_what_is_shown():
-    label = reshape_figure(2, TOKENS).get_label()
-    assert "Step 2 of 4" in label
-    assert "the row of head 0 holds I 0, am 0, learning 0, this 0" in label
-    assert "the row of head 0 holds I 0, I 1, am 0, am 1" in label
 
 
 # ---- a headline ----

@@ -13,6 +13,7 @@ import tempfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -65,20 +66,16 @@ def copy(course: Course, folder: Path) -> str:
     return console.file.getvalue()
 
 
-def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
-    output = copy(course, tmp_path / "new/lab")
-    assert files_in(tmp_path / "new/lab") == {
+def test_work_is_kept_and_lessons_are_added(course, tmp_path):
+    """Students get the lessons and nothing else."""
+    lab = tmp_path / "new/lab"
+    output = copy(course, lab)
+    assert files_in(lab) == {
         "01_first/first.ipynb": "release of first",
         SECOND: "release of second",
         "02_second/layers.py": "given = True",
     }
-    assert "Added" in output and "01_first, 02_second" in output
-    assert "Kept" not in output
-
-
-def test_work_is_kept_and_lessons_are_added(course, tmp_path):
-    lab = tmp_path / "lab"
-    copy(course, lab)
+    assert "Added" in output and "01_first, 02_second" in output and "Kept" not in output
     (lab / SECOND).write_text("three evenings of work")
     (lab / "02_second/notes.txt").write_text("mine")
     shutil.rmtree(lab / "01_first")
@@ -151,11 +148,6 @@ def start(course, tmp_path, monkeypatch):
     return start
 
 
-def remove(monkeypatch, *names):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in names else find(name))
-
-
 def test_a_second_server_in_the_same_folder_is_refused(start, tmp_path, monkeypatch):
     server = {"root_dir": str(tmp_path / "lab"), "url": "http://localhost:8888/", "token": "t"}
     monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: [server])
@@ -169,16 +161,17 @@ def test_a_second_server_in_the_same_folder_is_refused(start, tmp_path, monkeypa
     [
         (("jupyterlab", "nbgrader"), "jupyterlab and nbgrader.*pip install jupyterlab nbgrader"),
         (("jupyterlab",), "beside this Python: jupyterlab.*pip install jupyterlab`"),
+        (("nbgrader",), ""),
     ],
 )
 def test_missing_packages_are_named_with_the_command(start, monkeypatch, missing, sentence):
-    remove(monkeypatch, *missing)
-    with pytest.raises(CourseError, match=sentence):
-        start()
-
-
-def test_it_starts_without_nbgrader(start, monkeypatch):
-    remove(monkeypatch, "nbgrader")
+    """It starts without nbgrader."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else find(name))
+    if sentence:
+        with pytest.raises(CourseError, match=sentence):
+            start()
+        return
     started = []
     output = start(started.append)
     assert started and "Without nbgrader there is no Validate button" in output
@@ -222,10 +215,8 @@ def test_an_unfit_folder_is_told(course, tmp_path, monkeypatch):
     with pytest.raises(CourseError, match="holds the lessons themselves: choose another folder"):
         copy(course, course.root / "release")
 
-    def full(source, target, **options):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(shutil, "copytree", full)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(shutil, "copytree", Mock(side_effect=full))
     with pytest.raises(CourseError, match="No space left on device.*whose disk is not full, and start again"):
         copy(course, tmp_path / "lab")
     assert files_in(tmp_path / "lab") == {}
@@ -348,30 +339,26 @@ def test_where_the_lessons_are_missing_it_says_so(monkeypatch, tmp_path, capsys)
     assert not (tmp_path / "work").exists()
 
 
-def test_a_fine_set_up_says_so(tmp_path):
-    findings = set_up.set_up_findings(tmp_path)
-    assert len(findings) == 3 and all(finding.fine for finding in findings), [str(each) for each in findings]
-    assert list(tmp_path.iterdir()) == []
-
-
 def unfit(findings) -> str:
     (finding,) = (finding for finding in findings if not finding.fine)
     return str(finding)
 
 
 def test_an_unfit_package_is_named_with_its_cure(monkeypatch, tmp_path):
+    """A fine set-up says so."""
     real, torch = metadata.version, "torch>=2.6"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert torch in project["dependencies"]
+    findings = set_up.set_up_findings(tmp_path)
+    assert len(findings) == 3 and all(finding.fine for finding in findings), [str(each) for each in findings]
+    assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(metadata, "requires", lambda name: [torch, "safetensors; extra == 'grading'"])
     monkeypatch.setattr(metadata, "version", lambda name: "2.5.1" if name == "torch" else real(name))
     message = unfit(set_up.set_up_findings(tmp_path))
     assert message.startswith("✗ torch is 2.5.1; the course needs >=2.6.")
     assert f'{sys.executable} -m pip install "torch>=2.6"' in message
 
-    def missing(name):
-        raise metadata.PackageNotFoundError(name)
-
+    missing = Mock(side_effect=metadata.PackageNotFoundError)
     monkeypatch.setattr(metadata, "version", missing)
     assert "✗ torch is missing." in unfit(set_up.set_up_findings(tmp_path))
     monkeypatch.setattr(metadata, "requires", missing)
@@ -387,9 +374,7 @@ def test_a_broken_torch_is_told(monkeypatch, tmp_path):
 
 
 def test_a_read_only_folder_is_told(monkeypatch, tmp_path):
-    def refused(**options):
-        raise PermissionError(13, "Permission denied")
-
+    refused = Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", refused)
     message = unfit(set_up.set_up_findings(tmp_path))
     assert f"Nothing can be saved in {tmp_path} (Permission denied)." in message

@@ -18,6 +18,11 @@ def exercise_of(name, *groups, results=("result",), base=Exercise, verify=None, 
     return exercise
 
 
+def of_cases(name, *cases, **more):
+    """Return an exercise with one group of a case for each function that draws one."""
+    return exercise_of(name, lambda draw: [each(draw) for each in cases], **more)
+
+
 def judged(exercise, reference, answer, seed=3):
     """The verdict on an answer that is called in this process."""
     return judge_exercise(exercise, reference, caller_of(answer), seed)

@@ -1,6 +1,7 @@
-"""nbgrader's own command, or ours, in a process of its own, forked from one that has imported it already.
+"""nbgrader's own command, or ours, in a process of its own, and the sandboxes that it starts.
 
-Importing nbgrader takes several times as long as most of what the tests let it do.
+The process is forked from one that has imported nbgrader, which takes several times as long as most of what
+the tests let it do.
 """
 
 import os
@@ -12,6 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
+
+import psutil
 
 # Imports done once for all runs of a test process.
 ALREADY_IMPORTED = [
@@ -30,13 +33,9 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def run_program(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
     """A command line whose first word is a Python program that is installed here, typed in `root`."""
-    # nbgrader calls alembic by its name; it is installed beside the interpreter.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="nbgrader-") as folder:
         stdout, stderr = Path(folder, "stdout"), Path(folder, "stderr")
-        process = PROCESSES.Process(
-            target=_typed, args=(root, line, os.environ | {"PATH": path}, stdout, stderr)
-        )
+        process = PROCESSES.Process(target=_typed, args=(root, line, dict(os.environ), stdout, stderr))
         # The new process has no need of the program that asks for it, and would run it from the start.
         with patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
             process.start()
@@ -60,3 +59,10 @@ def _typed(
     sys.argv = list(line)
     (program,) = entry_points(group="console_scripts", name=line[0])
     program.load()()
+
+
+def sandboxes_below(folder: Path) -> list[psutil.Process]:
+    """Sandboxes whose sockets lie below a folder."""
+    processes = psutil.process_iter(["name", "cmdline"])
+    found = [process for process in processes if "bwrap" in (process.info["name"] or "")]
+    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]

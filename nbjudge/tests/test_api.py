@@ -45,27 +45,21 @@ def failures(thing, **names) -> int:
     return sum(doctest.DocTestRunner().run(example).failed for example in examples)
 
 
-def test_the_examples_of_the_package_run():
-    assert failures(nbjudge) == 0
-
-
 @pytest.mark.parametrize("name", ["Exercise", "Step", "Variable", "case", "configure"])
 def test_public_names_have_sections_and_examples(name):
+    """Every public name has words of its own, and no other is there."""
     thing = getattr(nbjudge, name)
-    assert "Parameters\n" in thing.__doc__ and failures(thing) == 0
-
-
-@pytest.mark.integration
-def test_the_example_of_grade_notebook_runs(course):
-    assert (
-        failures(nbjudge.api.grade_notebook, solution=course / "source/ps1/spread.ipynb", course=course) == 0
-    )
+    assert "Parameters\n" in thing.__doc__ and failures(thing) == failures(nbjudge) == 0
+    assert all(getattr(nbjudge, name).__doc__ for name in nbjudge.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'grade_notebok'"):
+        _ = nbjudge.grade_notebok
 
 
 @pytest.mark.integration
 def test_a_wrong_answer_is_graded_as_typed_data(course, tmp_path):
-    path = tmp_path / "spread.ipynb"
-    notebook = nbformat.read(course / "source/ps1/spread.ipynb", as_version=4)
+    path, solution = tmp_path / "spread.ipynb", course / "source/ps1/spread.ipynb"
+    assert failures(nbjudge.api.grade_notebook, solution=solution, course=course) == 0
+    notebook = nbformat.read(solution, as_version=4)
     for cell in notebook.cells:
         if "def deviation(" in cell.source:
             cell.source = "def deviation(sample):\n    return ((sample - sample.mean()) ** 2).mean() ** 0.5"
@@ -89,21 +83,13 @@ def test_no_notebook_gets_no_points_and_a_reason(course, tmp_path, any_machine):
         nbjudge.grade_notebook(path, course, "ps9")
 
 
-@pytest.mark.parametrize(
-    ("link", "target"),
-    [
-        ("eve/ps1/spread.ipynb", "source/ps1/spread.ipynb"),
-        ("eve/ps1/spread.ipynb", "/dev/zero"),
-        ("eve/ps1", "source/ps1"),
-        ("eve", "source"),
-    ],
-)
+@pytest.mark.parametrize("link", ["eve/ps1/spread.ipynb", "eve/ps1", "eve"])
 @pytest.mark.parametrize("where", ["submitted", "downloads"])
-def test_a_link_is_not_followed(course, any_machine, where, link, target):
+def test_a_link_is_not_followed(course, any_machine, where, link):
     """As in a class: another's work, or the solution, is no one's submission."""
     path = course / where / link
     path.parent.mkdir(parents=True)
-    path.symlink_to(course / target)
+    path.symlink_to(course / link.replace("eve", "source"))
     result = nbjudge.grade_notebook(course / where / "eve/ps1/spread.ipynb", course)
     assert result.points == 0 and "is a link" in result.reason
 
@@ -118,12 +104,6 @@ def test_what_stops_a_class_stops_one_notebook(course, any_machine, monkeypatch)
     checks.write_text(checks.read_text().replace("points=", "points=1 + "))
     with pytest.raises(CourseError, match="make the two agree"):
         nbjudge.grade_notebook(notebook, course)
-
-
-def test_public_names_are_there_and_others_are_not():
-    assert all(getattr(nbjudge, name).__doc__ for name in nbjudge.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'grade_notebok'"):
-        _ = nbjudge.grade_notebok
 
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -144,6 +124,9 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def test_the_group_grading_lists_its_modules():
+    """And the base installs no nbgrader."""
+    base = {"jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer"}
+    assert names(PROJECT["dependencies"]) == base
     grading = names(PROJECT["optional-dependencies"]["grading"])
     provided = {
         module
@@ -152,12 +135,6 @@ def test_the_group_grading_lists_its_modules():
     }
     assert provided >= GRADING_MODULES
     assert {name.lower().replace("_", "-") for name in GRADING_MODULES} | {"pyzmq"} >= grading
-
-
-def test_the_base_installs_no_nbgrader():
-    assert names(PROJECT["dependencies"]) == {
-        *("jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer")
-    }
 
 
 def test_a_missing_package_is_told_with_its_cure(monkeypatch, capsys):

@@ -42,25 +42,21 @@ def talked(conversation, *answers):
     return conversation.next()
 
 
-def test_the_same_words_are_judged_once(work, judged):
+@pytest.mark.parametrize(
+    ("about", "answers", "count"),
+    [
+        (ABOUT, ("a", "b"), 1),
+        *((ABOUT, answers, 2) for answers in (("a", "c"), ("c", "b"), ("ab", ""), ("", "ab"))),
+        (("01_dot_product", "score"), ("a", "b"), 2),
+        (("02_scaling", "softmax"), ("a", "b"), 2),
+    ],
+)
+def test_the_same_words_are_judged_once(work, judged, about, answers, count):
+    """Other words, and those about another thing, are judged again."""
     store = Transcripts()
     first = talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
-    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", "b") is first
-    assert len(judged) == 1
-
-
-@pytest.mark.parametrize("answers", [("a", "c"), ("c", "b"), ("ab", ""), ("", "ab")])
-def test_other_words_are_judged_again(work, judged, answers):
-    store = Transcripts()
-    talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
-    assert talked(CachedConversation(store, "ada", ABOUT, work), *answers) == "result 2"
-
-
-def test_same_words_about_another_thing_are_judged(work, judged):
-    store = Transcripts()
-    for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
-        talked(CachedConversation(store, "ada", about, work), "a", "b")
-    assert len(judged) == 3
+    second = talked(CachedConversation(store, "ada", about, work), *answers)
+    assert (second is first) == (count == 1) and len(judged) == count
 
 
 @pytest.mark.parametrize("lost", ["timeout", "died"])

@@ -100,7 +100,6 @@ def tried(root: Path, answer: str, later: str) -> tuple[int, str]:
     ("answer", "later", "status"),
     [
         (ANSWER, "limit = 0.25", 0),  # the reference and the kernel have the same limit
-        (f"limit = 2.0\n{ANSWER}", "pass", 0),
         (f"limit = 2.0\n{ANSWER}", "limit = 0.25", 1),  # the answer's own, and the course's
     ],
 )

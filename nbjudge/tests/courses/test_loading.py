@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from old_course import code, make_old_course, write_without_ids
+from old_course import CHECKS, code, make_old_course, write_without_ids
 from rich.console import Console
 
 from nbjudge.course.course import open_course
@@ -42,12 +42,10 @@ def test_no_lesson_finds_the_files_of_another(tmp_path):
     assert sorted(found) == [[folder] for folder in folders]
 
 
-def test_a_lesson_may_load_another_on_its_way(tmp_path):
+def test_each_lesson_imports_its_own_files(tmp_path):
+    """A lesson may load another on its way."""
     with importing_from(tmp_path / "a"), importing_from(tmp_path / "b"):
         assert sys.path[:2] == [str(tmp_path / "b"), str(tmp_path / "a")]
-
-
-def test_each_lesson_imports_its_own_files(tmp_path):
     found = []
     for name in ("a", "b", "a"):
         (tmp_path / name).mkdir(exist_ok=True)
@@ -98,17 +96,12 @@ def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
 ANSWER = "def answer(x):\n    return x + offset"
 
 
-def test_numpy_and_pandas_checks_are_tried_without_ids(tmp_path):
-    course = open_course(make_old_course(tmp_path / "old"))
+def test_checks_and_tests_are_tried_without_ids(tmp_path):
+    root = make_old_course(tmp_path / "old")
     shown, here = io.StringIO(), os.getcwd()
-    assert try_all(course, "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
+    assert try_all(open_course(root), "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
     assert "Right answers get full marks, and each mistake is named." in shown.getvalue()
     assert os.getcwd() == here
-
-
-def test_visible_tests_are_tried_without_ids(tmp_path):
-    root = make_old_course(tmp_path / "old")
-    shown = io.StringIO()
     with pytest.raises(CourseError, match=r"weather.ipynb: cell 7 .“slow = .*”. stops with Runtime"):
         show_visible(open_course(root), "*", Console(file=shown, width=120))
     path = root / "source" / "week1" / "weather.ipynb"
@@ -137,6 +130,15 @@ SEES = {
         5,
     ),
     "a module beside the notebook": (["from beside_it import *", ANSWER], 7),
+    "values that statements change": (
+        [
+            "import numpy as np\nnp.random.seed(3)\noffset = [np.random.rand()]",
+            "for number in range(2):\n    offset.append(number)",
+            "offset[1] = 7",
+            "def answer(x):\n    return offset",
+        ],
+        [np.random.RandomState(3).rand(), 7, 1],
+    ),
     "magics and future imports": (
         [
             "from __future__ import annotations",
@@ -155,17 +157,6 @@ def test_answer_sees_what_it_sees_in_a_kernel(tmp_path, sources, value):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(f"offset = {offset}")
     assert loaded(tmp_path, *sources)(1) == value
-
-
-def test_values_that_statements_change_are_changed(tmp_path):
-    answer = loaded(
-        tmp_path,
-        "import numpy as np\nnp.random.seed(3)\noffset = [np.random.rand()]",
-        "for number in range(2):\n    offset.append(number)",
-        "offset[1] = 7",
-        "def answer():\n    return offset",
-    )
-    assert answer() == [np.random.RandomState(3).rand(), 7, 1]
 
 
 @pytest.mark.parametrize(
@@ -209,10 +200,7 @@ def test_references_are_loaded_in_threads(tmp_path):
 
 def test_two_exercises_for_one_function_are_an_error(tmp_path):
     """The later one replaced the first without a word."""
-    course = open_course(make_old_course(tmp_path / "old"))
-    (checks,) = course.assignments["weather"].checks_files
-    with checks.open("a") as file:
-        file.write("\nagain = Exercise('centred', results=('numbers',), cell='test_by_city')\nsame = again\n")
-    (weather,) = open_course(tmp_path / "old").assignments.values()
+    again = "\nagain = Exercise('centred', results=('numbers',), cell='test_by_city')\nsame = again\n"
+    (weather,) = open_course(make_old_course(tmp_path / "old", checks=CHECKS + again)).assignments.values()
     with pytest.raises(CourseError, match="two exercises for `centred`, and a notebook has one"):
         _ = weather.exercises

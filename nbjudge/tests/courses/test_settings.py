@@ -54,11 +54,17 @@ def test_nbgraders_timeout_is_the_limit_of_a_cell(sections, limit, value):
 
 
 def test_settings_without_effect_are_named():
+    """Other options are no errors; nbgrader's command stops at a misspelt one of ours."""
     execute = {"extra_arguments": ["--x"], "allow_errors": False, "record_timing": False}
     remark = remarks(Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
     names = "c.Execute.allow_errors, c.ExecutePreprocessor.error_on_timeout, c.Execute.extra_arguments"
     assert names in remark and "record_timing" not in remark
     assert remarks(Execute={"timeout": 60, "startup_timeout": 90}) == ""
+    with pytest.raises(SystemExit, match=r"Nothing was graded\. .*cell_second "):
+        limits(RunAndJudge={"cell_second": 5})
+    of_others = {"PythonExporter": {"exclude_raw": True}, "ExportPlugin": {"to": "scores.csv"}}
+    ours = {"RunAndJudge": {"enabled": True}, "FeedbackExporter": {"template_name": "mine"}}
+    check_settings(Config(of_others | ours | {"CanvasExporter": {"missing": "zero"}}))
 
 
 @pytest.mark.parametrize(
@@ -87,22 +93,7 @@ def test_unknown_option_value_or_section_is_an_error(section, options, message):
         check_settings(Config({section: options}))
 
 
-def test_other_options_are_no_errors():
-    """Those of nbgrader and nbconvert; nbgrader's command stops at a misspelt one of ours."""
-    with pytest.raises(SystemExit, match=r"Nothing was graded\. .*cell_second "):
-        limits(RunAndJudge={"cell_second": 5})
-    check_settings(
-        Config(
-            RunAndJudge={"enabled": True},
-            FeedbackExporter={"template_name": "mine"},
-            CanvasExporter={"missing": "zero"},
-            PythonExporter={"exclude_raw": True},
-            ExportPlugin={"to": "scores.csv"},
-        )
-    )
-
-
-def test_config_lists_each_option_with_its_source(tmp_path):
+def test_config_lists_each_option_with_its_source(tmp_path, monkeypatch):
     (tmp_path / "nbgrader_config.py").write_text(
         "c = get_config()\nc.Execute.timeout = 7\nc.Tutor.level = 'measured'\n"
         "c.RunAndJudge.exposed_modules.append('a_course.plots')\n"
@@ -115,9 +106,7 @@ def test_config_lists_each_option_with_its_source(tmp_path):
     assert options["c.RunAndJudge.cell_seconds"].source == "c.Execute.timeout"
     assert options["c.CsvFiles.decimal"].source == "default"
     assert len(options) == sum(len(options_of(section)) for section in SECTIONS)
-
-
-def test_config_prints_the_level_in_a_class(tmp_path, monkeypatch):
+    # The command prints the level in a class.
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     monkeypatch.chdir(tmp_path)
@@ -155,6 +144,8 @@ def kernelspec(tmp_path, monkeypatch):
 def test_another_language_runs_without_a_sandbox_only(kernelspec, tmp_path):
     with pytest.raises(SandboxError, match=r"'not-python' runs R: .*--RunAndJudge\.sandbox=False"):
         refuse_other_languages("not-python")
+    for name in ("python", "python2", "Python 3.9"):  # the sandbox's own Python by another name
+        refuse_other_languages(name)
     cell = nbformat.v4.new_code_cell("1 + 1")
     with open_kernel(tmp_path, KernelEnvironment("not-python", sandbox=False)) as kernel:
         assert kernel.run_cell(cell) == "done"

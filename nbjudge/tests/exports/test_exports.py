@@ -84,6 +84,8 @@ def test_canvas_takes_no_id_for_another_students(export):
     assert {row[3]: row[1] for row in rows[2:]} == {"ada": "101", "bob": "102", "cid": "", "-dee": ""}
     rows = export(CanvasExporter, sis_user_id="email", sis_login_id="lms_user_id", canvas_id="")
     assert ['Love"lace, Countess, Ada', "", "ada@x.org", "101"] in [row[:4] for row in rows]
+    rows = export(CanvasExporter, student=["bob", "ada"], assignment=["two"])
+    assert {row[3] for row in rows[2:]} == {"ada", "bob"} and rows[0][5:] == ["two"]
 
 
 def test_canvas_warns_of_what_it_would_confuse(tmp_path, caplog):
@@ -106,22 +108,16 @@ def test_canvas_warns_of_what_it_would_confuse(tmp_path, caplog):
 def test_moodle_finds_students_and_reads_a_dash(export):
     head, *rows = export(MoodleExporter, columns={"one": "Assignment: Dot products"})
     assert head == ["Email address", "First name", "Last name", "Assignment: Dot products", "two"]
-    assert {row[0]: row[3:] for row in rows} == {
-        "ada@x.org": ["8.12", "0"],
-        "bob@x.org": ["-", "-"],
-        "cid@x.org": ["-", "-"],
-        "dee+1@x.org": ["-", "-"],
-    }
+    others = ("bob@x.org", "cid@x.org", "dee+1@x.org")
+    assert {row[0]: row[3:] for row in rows} == {"ada@x.org": ["8.12", "0"]} | dict.fromkeys(
+        others, ["-", "-"]
+    )
     head, *rows = export(MoodleExporter, identify_by="username")
     assert head[0] == "Username" and {row[0] for row in rows} == set(STUDENTS)
     assert export(MoodleExporter, identify_by="idnumber", student_field="id")[0][0] == "ID number"
-
-
-def test_moodle_gets_comments_beside_their_grades(export):
     head, *rows = export(MoodleExporter, comments=True)
     assert head[3:] == ["one", "one (feedback)", "two", "two (feedback)"]
-    (ada,) = [row for row in rows if row[0] == "ada@x.org"]
-    assert ada[3:] == ["8.12", "'=well done all of it", "0", ""]
+    assert ["8.12", "'=well done all of it", "0", ""] in [row[3:] for row in rows if row[0] == "ada@x.org"]
 
 
 @pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
@@ -146,33 +142,23 @@ def test_no_cell_is_a_formula_and_a_row_is_a_line(exporter, export, tmp_path):
 
 
 def test_a_spreadsheet_gets_the_courses_format(export, database, tmp_path):
+    """A platform gets a comma and a point whatever the course sets."""
     head, *rows = export(PlatformExporter)
     assert head == ["Student", "Last name", "First name", "Email address", "one", "two"]
     assert {row[0]: row[4:] for row in rows}["ada"] == ["8.12", "0"]
-    app = ExportApp()
-    app.initialize(
-        [
-            f"--db={database}",
-            "--exporter=nbjudge.exports.learning_platform.PlatformExporter",
-            f"--to={tmp_path / 'european.csv'}",
-            "--CsvFiles.separator=semicolon",
-            "--CsvFiles.decimal=comma",
-        ]
-    )
-    app.start()
-    lines = (tmp_path / "european.csv").read_text(encoding="utf-8-sig").splitlines()
+    european = ["--CsvFiles.separator=semicolon", "--CsvFiles.decimal=comma"]
+    texts = []
+    for exporter in (PlatformExporter, CanvasExporter, MoodleExporter):
+        file, app = tmp_path / f"{exporter.__name__}.csv", ExportApp()
+        name = f"{exporter.__module__}.{exporter.__name__}"
+        app.initialize([f"--db={database}", f"--exporter={name}", f"--to={file}", *european])
+        app.start()
+        texts.append(file.read_bytes().decode())
+    for text in texts[1:]:
+        assert "8.12" in text and ";" not in text and not text.startswith("\ufeff")
+    lines = texts[0].removeprefix("\ufeff").splitlines()
     assert lines[0] == '"Student";"Last name";"First name";"Email address";"one";"two"'
     assert '"ada";"Love""lace, Countess";"Ada";"ada@x.org";8,12;0' in lines
-
-
-@pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
-def test_platforms_get_a_comma_and_a_point(database, tmp_path, exporter):
-    config = Config({"CsvFiles": {"separator": "semicolon", "decimal": "comma"}})
-    config.ExportPlugin.to = str(tmp_path / "it.csv")
-    with Gradebook(database) as gradebook:
-        exporter(config=config).export(gradebook)
-    text = (tmp_path / "it.csv").read_bytes().decode()
-    assert "8.12" in text and ";" not in text and not text.startswith("\ufeff")
 
 
 @pytest.mark.parametrize(
@@ -191,9 +177,3 @@ def test_bad_input_gets_one_sentence_and_no_file(export, tmp_path, options, reas
         export(MoodleExporter, **options)
     assert reason in str(stopped.value) and "\n" not in str(stopped.value)
     assert not list(tmp_path.glob("grades.csv*"))
-
-
-def test_students_and_assignments_can_be_chosen(export):
-    rows = export(CanvasExporter, student=["bob", "ada"], assignment=["two"])
-    assert {row[3] for row in rows[2:]} == {"ada", "bob"}
-    assert rows[0][5:] == ["two"]

@@ -5,11 +5,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import psutil
 from nbgrader_command import PROCESSES
 from tiny_course import FOLDER, GradedClass
 
@@ -60,26 +58,7 @@ def _environment(root: Path) -> dict[str, str]:
     """Whatever the grader keeps in temporary folders is beside the course, to be found again."""
     folder = root.parent / "tmp"
     folder.mkdir(exist_ok=True)
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"TMPDIR": str(folder), "PATH": programs}
-
-
-def sandboxes_of(root: Path) -> list[str]:
-    """Sandboxes that serve this course: their sockets lie in its temporary folder."""
-    found = []
-    for process in psutil.process_iter(["name", "cmdline"]):
-        line = process.info["cmdline"] or []
-        if "bwrap" in (process.info["name"] or "") and any(str(root.parent) in word for word in line):
-            found.append(f"{process.pid} {process.info['name']}")
-    return found
-
-
-def soon_none_is_left(root: Path, patience: float = 30) -> bool:
-    """Return whether the sandboxes of this course end by themselves."""
-    ends = time.monotonic() + patience
-    while sandboxes_of(root) and time.monotonic() < ends:
-        time.sleep(0.3)
-    return not sandboxes_of(root)
+    return os.environ | {"TMPDIR": str(folder)}
 
 
 def database_is_sound(root: Path) -> bool:

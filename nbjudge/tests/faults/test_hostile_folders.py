@@ -149,13 +149,6 @@ def _with_metadata(metadata: str) -> bytes:
     return whole().replace(b'"metadata": {}', b'"metadata": ' + metadata.encode(), 1)
 
 
-def _many_cells(number: int) -> bytes:
-    work = answered()
-    cell = nbformat.v4.new_raw_cell("x")
-    work.cells += [cell | {"id": f"cell-{count}"} for count in range(number)]
-    return json.dumps(work).encode()
-
-
 def _big_ids() -> bytes:
     work = answered()
     for cell in work.cells:
@@ -184,10 +177,8 @@ ODD_NOTEBOOKS: dict[str, Callable[[], bytes]] = {
     "not a number": lambda: changed(nbformat_minor=float("nan"), extra=[float("inf"), -float("inf"), 1e300]),
     "half characters": lambda: changed(metadata={"title": "\ud800", "\udfff": 1}),
     "nested": lambda: _with_metadata("[" * 500 + "]" * 500),
-    "format as text": lambda: changed(nbformat="four"),
     "format as fraction": lambda: changed(nbformat=3.9),
     "format below zero": lambda: changed(nbformat=-(10**1000)),
-    "no format": lambda: changed(nbformat=None),
     "huge ids": _big_ids,
     "30 MiB printed": _printed,
     "dotted line": _dotted_line,
@@ -198,8 +189,6 @@ REFUSED_NOTEBOOKS: dict[str, tuple[Callable[[], bytes], str]] = {
     "huge format": (lambda: changed(nbformat=10**1000), "newer than this grader reads"),
     "format without end": (lambda: changed(nbformat=float("inf")), "newer than this grader reads"),
     "huge number": (lambda: _with_metadata("9" * 100_000), "thousands of digits"),
-    "nested without end": (lambda: _with_metadata("[" * 100_000 + "]" * 100_000), "nested too deeply"),
-    "cells without end": (lambda: _many_cells(100_000), "cells, more than"),
     "text without end": (
         lambda: json.dumps(answered(double="x = '" + "y" * 3_000_000 + "'")).encode(),
         "characters in its cells",
@@ -207,12 +196,6 @@ REFUSED_NOTEBOOKS: dict[str, tuple[Callable[[], bytes], str]] = {
     "lists without end": (lambda: _with_metadata("[" + "[]," * 2_000_000 + "[]]"), "more entries than"),
     "quotes without end": (lambda: b'{"cells": ["' + b'\\"' * 5_000_000, "breaks off in the middle"),
     "texts without end": (lambda: b'{"cells": [' + b'"a' * 14_000_000, "more entries than"),
-    "markup in an old format": (
-        lambda: json.dumps(
-            {"nbformat": 3, "metadata": {}, "worksheets": [{"<img src=x onerror=alert(1)>": "\x1b[2J"}]}
-        ).encode(),
-        "old notebook format",
-    ),
     "markup for a format": (
         lambda: json.dumps({"nbformat": "<img src=x onerror=alert(1)>", "worksheets": 3}).encode(),
         "old notebook format",
@@ -257,50 +240,32 @@ def hand_in_everything(root: Path) -> None:
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
-def read(folder: Path, raw: bytes):
-    (folder / "tiny.ipynb").write_bytes(raw)
-    return read_work(folder)
+@pytest.mark.parametrize("kind", [*ODD_NOTEBOOKS, *REFUSED_NOTEBOOKS])
+def test_an_odd_file_is_read_or_refused(tmp_path, kind):
+    make, words = (ODD_NOTEBOOKS[kind], "") if kind in ODD_NOTEBOOKS else REFUSED_NOTEBOOKS[kind]
+    (tmp_path / "tiny.ipynb").write_bytes(make())
+    submission = read_work(tmp_path)
+    assert words in submission.reason and bool(words) == bool(submission.reason)
+    assert submission.found_answers == (set() if words else set(FULL))
+    assert len(submission.reason) < 300 and not CONTROL.search(submission.reason)
 
 
-@pytest.mark.parametrize("kind", ODD_NOTEBOOKS)
-def test_honest_work_in_an_odd_file_is_read(tmp_path, kind):
-    submission = read(tmp_path, ODD_NOTEBOOKS[kind]())
-    assert submission.reason == ""
-    assert submission.found_answers == set(FULL)
-
-
-@pytest.mark.parametrize("kind", REFUSED_NOTEBOOKS)
-def test_an_unreadable_file_is_refused(tmp_path, kind):
-    make, words = REFUSED_NOTEBOOKS[kind]
-    reason = read(tmp_path, make()).reason
-    assert words in reason
-    assert len(reason) < 300 and not CONTROL.search(reason)
-
-
-@pytest.mark.parametrize("student", NO_IDS)
-def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
-    sentence = invalid_id_reason(student) or ""
-    assert "rename the folder" in sentence and not CONTROL.search(sentence)
-
-
-@pytest.mark.parametrize(
-    "character",
+# In the gradebook and the report, an id that holds one would be beside another that looks the same.
+UNSEEN = (
     "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\u061c\u00ad\ufeff\u180e\u034f\u3164\u2800"
-    "\ufe0f\ufe00\U000e0041\U000e0100\u2066\u202e\u206f\u2028\x85\ue000\uffff",
-    ids=ascii,
+    "\ufe0f\ufe00\U000e0041\U000e0100\u2066\u202e\u206f\u2028\x85\ue000\uffff"
 )
-def test_an_id_with_an_unseen_character_is_refused(character):
-    """It would be in the gradebook and the report beside another that looks the same."""
-    for student in (f"ad{character}a", f"{character}ada", f"ada{character}"):
-        assert "holds characters that cannot be shown" in (invalid_id_reason(student) or "")
+IDS = dict.fromkeys(NO_IDS, "rename the folder")
+IDS |= dict.fromkeys(
+    (id_ for each in UNSEEN for id_ in (f"ad{each}a", f"{each}ada", f"ada{each}")), "that cannot be shown"
+)
+NAMES = ["ada", "ada lovelace_123", "José", "Jose\u0301", "李明", "علي", "O'Brien", "x+y@z.org", "भारत"]
 
 
-@pytest.mark.parametrize(
-    "student",
-    ["ada", "ada lovelace_123", "José", "Jose\u0301", "李明", "علي", "O'Brien", "x+y@z.org", "भारत"],
-)
-def test_a_name_in_any_script_is_an_id(student):
-    assert invalid_id_reason(student) is None
+@pytest.mark.parametrize(("student", "words"), (IDS | dict.fromkeys(NAMES, "")).items(), ids=ascii)
+def test_a_name_is_an_id_or_is_said_to_be_none(student, words):
+    sentence = invalid_id_reason(student) or ""
+    assert words in sentence and bool(words) == bool(sentence) and not CONTROL.search(sentence)
 
 
 @pytest.mark.parametrize("kind", BESIDE)

@@ -64,10 +64,7 @@ def autograder(course: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Autogr
 def scores(root: Path) -> dict[str, float]:
     """As every export of the gradebook has them: a submission without scores counts as 0."""
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
-        return {
-            assignment_submission.student_id: assignment_submission.score
-            for assignment_submission in gradebook.assignment_submissions(FOLDER)
-        }
+        return {each.student_id: each.score for each in gradebook.assignment_submissions(FOLDER)}
 
 
 def grade(autograder: Autograder, student: str, execute: Any) -> None:

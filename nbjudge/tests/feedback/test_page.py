@@ -99,15 +99,11 @@ def test_a_verdict_shows_findings_and_groups():
     assert "softmax: 1 of 3 points" in panel
     told = ("exp overflows.", "yours begins [nan, nan].", "Rows do not sum to 1.", "a print of mine")
     assert all(expected in panel for expected in told)
-    assert "✗ large scores 0 of 2 ✓ one row 1 of 1" in panel
+    assert "✗ large scores 0 of 2 ✓ one row 1 of 1" in panel and "by hand" not in panel
     assert "overflow " not in panel.replace("overflows", "")  # the mistake's own name is the grader's
-
-
-def test_points_given_by_hand_are_said_to_be():
     (panel,) = sections(page(judged(half_right(), score=2.5)))
     assert "softmax: 2.5 of 3 points" in panel
     assert "given by hand; by the groups alone they would be 1 of 3" in panel
-    assert "by hand" not in page(judged(half_right()))
 
 
 def test_a_written_answer_shows_its_marking():
@@ -133,11 +129,8 @@ def test_a_written_answer_shows_its_marking():
 
 
 def test_penalty_and_graders_note_are_on_top():
-    html = page(
-        judged(half_right()),
-        about=ABOUT | {"late_penalty": 1.5},
-        nbjudge={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
-    )
+    record = {"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."}
+    html = page(judged(half_right()), about=ABOUT | {"late_penalty": 1.5}, nbjudge=record)
     assert table(html)[-1] == "Handed in late −1.5 Taken off the sum."
     assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(html).text
 
@@ -155,23 +148,32 @@ def test_what_is_new_to_the_student_is_not_folded():
     assert "given = 1" in folded[0] and "Farewell" in folded[1]
     for shown in ("it = stops", "mine = 1", "## Asked", "def f()"):
         assert shown not in " ".join(folded)
-    assert "Traceback E: v" in Seen(html).text
-    assert "\x1b" not in html
-    assert 'class="section"' not in page(
-        *cells, config=Config({"FeedbackExporter": {"fold_assignment": False}})
-    )
+    assert "Traceback E: v" in Seen(html).text and "\x1b" not in html
+    unfolded = Config({"FeedbackExporter": {"fold_assignment": False}})
+    assert 'class="section"' not in page(*cells, config=unfolded)
 
 
-@pytest.mark.parametrize("ends", ["### END HIDDEN TESTS\n", ""])
-def test_hidden_tests_and_their_errors_are_cut_out(ends):
-    source = f"assert seen()\n### BEGIN HIDDEN TESTS\nassert {SECRET} == 1\n{ends}"
+DELIMITERS = {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "options"),
+    [
+        ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS\n", {}),
+        ("### BEGIN HIDDEN TESTS", "", {}),
+        ("#< secret", "#>\nb = 2", {"ClearHiddenTests": DELIMITERS}),
+    ],
+)
+def test_hidden_tests_and_their_errors_are_cut_out(begins, ends, options):
+    source = f"assert seen()\n{begins}\nassert {SECRET} == 1\n{ends}"
     lines = ["Traceback", f"----> 3 assert {SECRET} == 1", "AssertionError: one was asked for"]
     failed = nbformat.v4.new_output(
         "error", ename="AssertionError", evalue="one was asked for", traceback=lines
     )
-    html = page(code(source, failed, name="test_x", grade=True, locked=True, points=2, score=0))
+    cell = code(source, failed, name="test_x", grade=True, locked=True, points=2, score=0)
+    html = page(cell, config=Config(options))
     (panel,) = sections(html)
-    assert SECRET not in html and "HIDDEN" not in html
+    assert SECRET not in html and "HIDDEN" not in html and ("b = 2" in panel) == ("b = 2" in ends)
     assert "assert seen()" in panel and "AssertionError: one was asked for" in panel
 
 
@@ -227,53 +229,31 @@ def test_generated_ids_give_way_to_headings():
     def cell(source):
         return code(source, name=GENERATED.format(next(numbers)), **marks)
 
-    html = page(
-        text("# Week 1"),
-        cell("# Check `f`\nassert f()"),
-        cell(HIDDEN),
-        text("## 1. Means"),
-        cell("assert g()"),
-        cell("assert h()"),
-        code("assert i()", name="by_name", **marks),
-    )
+    cells = [text("# Week 1"), cell("# Check `f`\nassert f()"), cell(HIDDEN), text("## 1. Means")]
+    cells += [cell("assert g()"), cell("assert h()"), code("assert i()", name="by_name", **marks)]
+    html = page(*cells)
     names = [row.partition(" 1 of 1")[0] for row in table(html)]
     assert names == ["Check `f`", "Week 1", "1. Means", "1. Means (2)", "by_name"]
-
-
-def test_the_course_may_mark_hidden_tests_otherwise():
-    config = Config({"ClearHiddenTests": {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}})
-    source = f"a = 1\n#< secret\n{SECRET}\n#>\nb = 2"
-    html = page(code(source, name="t", grade=True, locked=True, points=1, score=1), config=config)
-    assert SECRET not in html and ">a<" in html and ">b<" in html
 
 
 @pytest.mark.parametrize("attack", ALL)
 def test_nothing_of_a_student_becomes_markup(attack):
     """`page` itself looks for harm; here it is put wherever a student's words may come to be."""
-    kinds = ("html", "latex", "markdown", "plain")
-    data = {f"text/{kind}": attack for kind in kinds} | {"image/png": f'x" onerror="alert(1)" {attack}'}
-    data |= {"application/javascript": attack, "image/svg+xml": attack}
-    verdict = half_right()
-    evil = Verdict(
-        attack, 7, (GroupVerdict(attack, 1, False),), (Finding(attack, attack, attack + f"`{attack}`"),)
-    )
+    kinds = ("text/html", "text/latex", "text/markdown", "text/plain", "application/javascript")
+    data = dict.fromkeys((*kinds, "image/svg+xml"), attack) | {"image/png": f'x" onerror="alert(1)" {attack}'}
+    finding = Finding(attack, attack, attack + f"`{attack}`")
+    evil = Verdict(attack, 7, (GroupVerdict(attack, 1, False),), (finding,))
     own = code(attack, printed(attack), nbformat.v4.new_output("display_data", data=data), is_own=True)
     own.outputs.append(nbformat.v4.new_output("error", ename=attack, evalue=attack, traceback=[attack]))
     own.metadata["anything"] = attack
-    own.outputs[1].metadata |= {
-        "filenames": {"image/png": attack},
-        "image/png": {"width": attack, "alt": attack},
-    }
+    picture = {"width": attack, "alt": attack}
+    own.outputs[1].metadata |= {"filenames": {"image/png": attack}, "image/png": picture}
     cells = [text(f"# {attack}"), own, text(attack), nbformat.v4.new_raw_cell(attack)]
-    cells += [answer(attack, attack, printed(attack), comment=attack), judged(verdict), judged(evil)]
+    cells += [answer(attack, attack, printed(attack), comment=attack), judged(half_right()), judged(evil)]
     cells += [text(attack, name=attack, grade=True, solution=True, points=1, score=0, comment=attack)]
     about = dict.fromkeys(("notebook", "assignment", "student"), attack) | {"late_penalty": 0}
-    html = page(
-        *cells,
-        about=about,
-        nbjudge={"note": attack},
-        language_info={"name": attack, "pygments_lexer": attack},
-    )
+    language = {"name": attack, "pygments_lexer": attack}
+    html = page(*cells, about=about, nbjudge={"note": attack}, language_info=language)
     assert "ran" in html or "stranger" in html  # it is there to read
 
 
@@ -301,9 +281,8 @@ def test_every_colour_has_a_value_for_dark_pages():
 
 def test_the_page_may_load_nothing():
     html = page(judged(half_right()))
-    (policy,) = [
-        given["content"] for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")
-    ]
+    metas = [given for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")]
+    (policy,) = [given["content"] for given in metas]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy and "http" not in policy
     assert "<script" not in html

@@ -130,9 +130,6 @@ def test_a_cell_that_costs_points_stops_the_class(tmp_path, lesson, lost):
     assert points_of(tmp_path, lesson) == FULL
 
 
-UNCHANGED = "def double(x):\n    return x"
-
-
 def with_failing_answer() -> nbformat.NotebookNode:
     lesson = with_test("pass", "assert double(1) == 2")
     for cell in lesson.cells:
@@ -203,13 +200,12 @@ def test_what_students_add_changes_nothing_of_it(tmp_path):
 
 
 def test_cell_that_stops_because_of_an_answer(tmp_path):
-    """It is the student's, and no warning."""
+    """It is the student's, and no warning; a missing kernel is one."""
     lesson = lesson_with("assert double(1) == 2")
-    assert points_of(tmp_path, lesson, double=UNCHANGED) == FULL | {"double": 0}
+    unchanged = "def double(x):\n    return x"
+    assert points_of(tmp_path, lesson, double=unchanged) == FULL | {"double": 0}
     assert warnings_of(tmp_path, lesson) == ""
 
-
-def test_missing_kernel_is_a_warning(tmp_path):
     def none_starts(job, assignment):
         return GradingResult(job.notebook, (), 0, "no kernel")
 
@@ -251,9 +247,7 @@ def test_a_cluster_says_it_as_well(monkeypatch):
     workers._archive = None
     with pytest.raises(BrokenAssignmentError, match="its own cell stops"):
         workers.run(None)
-
-
-def test_versions_are_compared_without_torch(monkeypatch):
+    # It compares versions also without torch.
     missing = Mock(side_effect=PackageNotFoundError("torch"))
     monkeypatch.setattr("nbjudge.batch.cluster.version", missing)
     assert versions()["torch"] == "not installed"

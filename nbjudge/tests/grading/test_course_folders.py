@@ -66,17 +66,13 @@ def test_folders_are_nbgraders(course):
     assert folders.feedback("ada", "01") == course / "01/pages/ada"
 
 
-def test_solutions_are_where_the_configuration_says(course):
-    """Without a solution notebook the source notebook is the solution."""
+def test_solutions_are_where_the_configuration_says(course, tmp_path):
+    """Without a solution notebook the source notebook is the solution; workers get folders outside, too."""
     (lesson,) = find_course(course / "authors" / "01").assignments.values()
     assert lesson.reference_answer("x") == 2
     assert lesson.release_path == course / "handed-out/01/one.ipynb"
-    (course / "answers/01/one.ipynb").unlink()
-    assert find_course(course).assignments["one"].reference_answer("x") == 1
-
-
-def test_workers_get_folders_outside_the_course(course, tmp_path):
     (course / "answers").rename(tmp_path / "elsewhere")
+    assert find_course(course).assignments["one"].reference_answer("x") == 1
     with (course / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.solution_directory = {str(tmp_path / 'elsewhere')!r}")
     lesson = unpacked_assignment(pack_assignment(open_course(course), "01"), "one")
@@ -141,24 +137,19 @@ def test_protected_paths_are_all_that_a_course_has(root, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("section", "name", "value", "what"),
-    [
+def test_path_that_students_can_read_stops_the_grading(root, tmp_path, monkeypatch):
+    """Links on either side are followed."""
+    for section, name, value, what in (
         ("CourseDirectory", "db_url", f"sqlite:///{SHOWN}/gradebook.db", "The gradebook"),
         ("CourseDirectory", "submitted_directory", f"{SHOWN}/submitted", "The course's folder submitted"),
         ("Exchange", "root", f"{SHOWN}/exchange", "The exchange"),
         ("Exchange", "cache", f"{SHOWN}/cache", "The exchange's cache"),
-    ],
-)
-def test_path_that_students_can_read_stops_the_grading(root, section, name, value, what):
-    config = config_of(root)
-    config[section][name] = value
-    assert refusal_of(config).startswith(f"{what} (")
-    config.RunAndJudge.sandbox = False
-    assert refusal_of(config) == ""
-
-
-def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
+    ):
+        config = config_of(root)
+        config[section][name] = value
+        assert refusal_of(config).startswith(f"{what} (")
+        config.RunAndJudge.sandbox = False
+        assert refusal_of(config) == ""
     (tmp_path / "packages" / "submitted").mkdir(parents=True)
     monkeypatch.setattr(settings, "shown_to_students", lambda _exposed_modules: [tmp_path / "shown"])
     (tmp_path / "shown").symlink_to(tmp_path / "packages")

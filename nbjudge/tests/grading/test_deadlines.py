@@ -78,70 +78,44 @@ def test_a_sleeping_kernel_is_charged_by_the_clock(run):
     assert charged(gone.pid, 0.3) > 0.9
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def budget(clock):
-    budget = TimeBudget(300, clock)
+def test_each_second_loss_halves_what_is_left():
+    """A notebook that exceeded limits twice does not get its full time again; no loss gives time back."""
+    now = [1000.0]
+    budget = TimeBudget(300, lambda: now[0])
     budget.start()
-    return budget
-
-
-def reply(*statuses, lost=False):
-    return Reply([Answer(status) for status in statuses], lost)
-
-
-def test_each_second_loss_halves_what_is_left(budget, clock):
-    """A notebook that exceeded limits twice does not get its full time again."""
     left = []
     for _ in range(8):
         budget.count_cell()
-        left.append(budget.ends - clock.now)
+        left.append(budget.ends - now[0])
     assert left == [300, 150, 150, 75, 75, 37.5, 37.5, 37.5]
-
-
-def test_a_loss_gives_no_time_back(budget, clock):
-    """Nor does a second start."""
-    clock.now += 100
+    now[0] += 30
     budget.start()
-    assert budget.ends == 1300
-    clock.now += 190
     for _ in range(8):
         budget.count_cell()
-    assert budget.ends == 1300
-    clock.now += 10
+    assert budget.ends == 1037.5 and not budget.is_used_up
+    now[0] += 7.5
     assert budget.is_used_up
 
 
-def test_one_exercise_is_two_losses_at_most(budget, clock):
-    for _ in range(10):
-        budget.count_reply("loops", CALLS, reply("timeout", "timeout", "timeout"))
-    assert (budget.losses, budget.ends - clock.now) == (2, 150)
-    budget.count_reply("dies", CALLS, reply("died", "died", "died", lost=True))
-    budget.count_reply("dies", CALLS, reply("unreadable", "unreadable", "unreadable", lost=True))
-    assert (budget.losses, budget.ends - clock.now) == (4, 75)
+ALL_LATE, ALL_DEAD = ("loops", 0, ["timeout"] * 3, False), ("dies", 0, ["died"] * 3, True)
+# There was no time for the last call, and then it was answered.
+SLOW = [("slow", 0, ["value", "value", "timeout"], False), ("slow", 2, ["raised"], False)]
 
 
-def test_slow_answers_that_come_are_not_losses(budget):
-    budget.count_cell()
-    for _ in range(3):  # each time there was no time for the last call, and then it was answered
-        budget.count_reply("slow", CALLS, reply("value", "value", "timeout"))
-        budget.count_reply("slow", CALLS[2:], reply("raised"))
-    assert (budget.losses, budget.ends) == (1, 1300)
-
-
-def test_a_call_that_is_stopped_twice_is_a_loss(budget):
-    budget.count_reply("hangs", CALLS, reply("value", "value", "timeout"))
-    assert budget.losses == 0
-    budget.count_reply("hangs", CALLS[1:], reply("value", "timeout"))
-    assert budget.losses == 1
+@pytest.mark.parametrize(
+    ("replies", "losses", "left"),
+    [
+        ([ALL_LATE] * 10, 2, 150),  # one exercise is two losses at most
+        ([*[ALL_LATE] * 10, ALL_DEAD, ("dies", 0, ["unreadable"] * 3, True)], 4, 75),
+        (SLOW * 3, 0, 300),
+        (SLOW[:1], 0, 300),
+        ([*SLOW[:1], ("slow", 1, ["value", "timeout"], False)], 1, 300),  # a call that is stopped twice
+    ],
+)
+def test_losses_are_counted_by_exercise(replies, losses, left):
+    """Slow answers that come are none."""
+    budget = TimeBudget(300, lambda: 1000.0)
+    budget.start()
+    for name, first, statuses, lost in replies:
+        budget.count_reply(name, CALLS[first:], Reply([Answer(status) for status in statuses], lost))
+    assert (budget.losses, budget.ends) == (losses, 1000 + left)

@@ -1,12 +1,10 @@
 """An adapter counts what an answer holds and multiplies, in a kernel that has nothing of the judge's."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 import torch
-from judged_answers import exercise_of, judged, judged_as_text, kinds
+from judged_answers import judged, judged_as_text, kinds, of_cases
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
@@ -15,6 +13,7 @@ from nbjudge.probe import respond
 from nbjudge.torch.memory import all_memory_of, memory_beside_torch, multiplications_of, without_gradients
 
 LENGTH, WIDTH = 200, 4
+PRODUCTS = LENGTH**2 * WIDTH
 MATRIX = 4 * LENGTH**2  # bytes
 table = Exercise("table", results=("sums",))
 saved = []
@@ -31,7 +30,7 @@ def report(cases, reports):
 
 
 def few(cases, reports):
-    return None if reports[0] <= LENGTH**2 * WIDTH else "too many"
+    return None if reports[0] <= PRODUCTS else "too many"
 
 
 table.group("the numbers", points=1)(lambda draw: [case_of(draw)])
@@ -88,9 +87,10 @@ def test_a_second_measurement_gets_the_same_numbers():
     ("answer", "largest", "peak", "elsewhere"),
     [(at_once, 1, 1, 0), (row_by_row, 0, 0, 0), (all_rows_kept, 0, 1, 0), (in_numpy, 0, 0, 1)],
 )
-def test_matrices_are_counted_in_torch_and_beside_it(answer, largest, peak, elsewhere):
-    """Matrices made at once or bit by bit or beside torch."""
+def test_matrices_are_counted_in_torch_and_beside_it(answer, largest, peak, elsewhere, capfd):
+    """Matrices made at once or bit by bit or beside torch, and nothing is printed on the way."""
     verdict, told = grade_answer(answer)
+    assert capfd.readouterr() == ("", "")
     counted_matrices = [told[name] // (0.95 * MATRIX) for name in ("largest", "most", "elsewhere")]
     assert counted_matrices == [largest, peak, elsewhere]
     assert verdict.points == (2 if largest else 3)
@@ -102,7 +102,7 @@ def number_by_number(rows, columns):
 
 @pytest.mark.parametrize(
     ("answer", "products"),
-    [(each, LENGTH**2 * WIDTH) for each in (at_once, row_by_row, number_by_number)] + [(in_numpy, 0)],
+    [(at_once, PRODUCTS), (row_by_row, PRODUCTS), (number_by_number, PRODUCTS), (in_numpy, 0)],
 )
 def test_products_are_counted_exactly(answer, products):
     rows = torch.randn(LENGTH, WIDTH)
@@ -152,30 +152,17 @@ def test_what_is_measured_costs_points(answer, points, verified):
 
 
 def test_values_are_compared_without_gradients():
-    exercise = exercise_of(
-        "table",
-        lambda draw: [case(draw.normal(3, WIDTH), draw.normal(5, WIDTH), through=without_gradients)],
-        base=Exercise,
-    )
+    exercise = of_cases("table", lambda draw: case_of(draw, through=without_gradients), base=Exercise)
     answers = (row_by_row, switching(row_by_row, lambda *_: None))
     assert [judged(exercise, row_by_row, answer).points for answer in answers] == [1, 0]
-
-
-def test_nothing_is_said_on_the_way(capfd):
-    grade_answer(at_once)
-    assert capfd.readouterr() == ("", "")
-    assert np.isfinite(saved[0]["most"])
 
 
 POOL, MONITORS = ThreadPoolExecutor(1), []
 
 
 def in_a_thread(rows, columns):
-    result = []
-    thread = threading.Thread(target=lambda: result.append(at_once(rows, columns)))
-    thread.start()
-    thread.join()
-    return result[0]
+    with ThreadPoolExecutor(1) as new:
+        return new.submit(at_once, rows, columns).result()
 
 
 def in_a_pool_that_was_there(rows, columns):

@@ -62,16 +62,12 @@ STUB = {name: cell_of(release(), name).source for name in FULL}
 
 
 def test_untouched_copy_gives_the_lesson_with_answers():
+    """And the template holds nothing hidden."""
     work = merged_with(answered())
     assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
     assert {name: cell_of(work, name).source for name in FULL} == RIGHT
-
-
-def test_template_holds_nothing_hidden():
-    assert not [
-        word for word in ("HIDDEN", "check(", "import check", "okapi") if word in nbformat.writes(FORM)
-    ]
-    assert "SOLUTION" not in nbformat.writes(FORM)
+    hidden = ("HIDDEN", "check(", "import check", "okapi", "SOLUTION")
+    assert not [word for word in hidden if word in nbformat.writes(FORM)]
 
 
 def copied(cell_id, *, marked=True):
@@ -139,126 +135,69 @@ def test_own_cell_runs_where_it_was_bare_of_marks(cell_id):
     assert merged.cells[position + 1].metadata == {"nbjudge": {"origin": "student"}}
 
 
-@pytest.mark.parametrize("place", ["", "setup", "double", "test_double", "end"])
-def test_own_cells_keep_their_place_and_their_order(place):
-    work = merged_with(after(answered(), place, "first", "second", new_markdown_cell("third")))
-    ids = [cell.id for cell in work.cells]
-    start = ids.index(place) + 1 if place else 0
-    assert [cell.source for cell in work.cells[start : start + 3]] == ["first", "second", "third"]
-    assert len(set(ids)) == len(ids)
+# Cells by a word for each; students write `mine`, `prose` and `raw`, and code that spoils the given data.
+TEXTS = {"data": "data = [3, 1, 2, 10]", "answer": "top = max(data)", "test": "assert top == 10"}
+TEXTS |= {"gone": "data = None", "head": "table.head()", "import": "import math", "spoil": "data.remove(10)"}
+MARKS = {"answer": {"solution": True}, "test": {"grade": True, "locked": True, "points": 1}}
+MAKERS = {"prose": new_markdown_cell, "raw": new_raw_cell}
+# What the course gives, what is handed in, and what is graded: with a + the cells that are the student's.
+COURSE = "data answer test gone"
+PLACES = [
+    (COURSE, COURSE, COURSE),
+    (COURSE, f"mine prose {COURSE}", f"+mine +prose {COURSE}"),
+    (COURSE, "data raw mine answer test gone", "data +raw +mine answer test gone"),
+    (COURSE, "data answer prose mine test gone", "data answer +prose +mine test gone"),
+    (COURSE, "data answer test mine raw gone", "data answer test +mine +raw gone"),
+    (COURSE, f"{COURSE} mine prose", f"{COURSE} +mine +prose"),
+    # A given cell that is run again has its effect, as in Jupyter and in stock nbgrader.
+    (COURSE, "data spoil answer test gone", "data +spoil answer test gone"),
+    (COURSE, "data spoil data answer test gone", "data +spoil +data answer test gone"),
+    (COURSE, "data spoil data data answer test gone", "data +spoil +data +data answer test gone"),
+    # A notebook that is pasted twice changes no test, although the answers of its second copy count.
+    (COURSE, f"{COURSE} data spoil answer test gone", f"{COURSE} +data +spoil +gone"),
+    # An own cell between two equal cells of the course stays there: a test may need it.
+    ("answer head test head", "answer head mine test head", "answer head +mine test head"),
+    ("answer import test import", "answer import mine test import", "answer import +mine test import"),
+    # Repeating a given cell moves nothing, and one that is moved takes no other along.
+    ("answer head test", "head mine answer head test", "+head +mine answer head test"),
+    ("answer head test", "answer head test head mine", "answer head test +head +mine"),
+    ("answer import test", "import mine answer test", "+mine answer import test"),
+]
 
 
-def old_form(*given: str) -> NotebookNode:
-    """The grading template of a course from before cells had ids; `given` cells follow the first answer."""
-    return grading_template(without_ids(after(source(), "double", *given)), settings(), JUDGED)
-
-
-def old_work(form: NotebookNode) -> NotebookNode:
-    """Return what a student hands in who has fixed answers into such a notebook."""
-    work = nbformat.from_dict(form)
-    for cell in work.cells:
-        cell.source = RIGHT.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""), cell.source)
-    return work
-
-
-def with_own(work: NotebookNode, position: int, *own: NotebookNode) -> NotebookNode:
-    work.cells[position:position] = own
-    return work
-
-
-@pytest.mark.parametrize("make", [new_code_cell, new_markdown_cell, new_raw_cell])
-@pytest.mark.parametrize("position", [0, 4, -1])
-def test_merge_records_which_cells_are_the_students(make, position):
-    form = old_form("import math")
-    position %= len(form.cells) + 1
-    merged = merge_submission(form, submitted(with_own(old_work(form), position, make("mine"))))
-    nbformat.validate(merged)
-    assert [at for at, cell in enumerate(merged.cells) if is_added(cell)] == [position]
-    assert merged.cells[position].source == "mine"
-    assert not any(is_added(cell) for cell in merge_submission(form, submitted(old_work(form))).cells)
-
-
-def test_metadata_and_ids_tell_nothing_of_origin():
-    """A student cannot claim a cell of the assignment, whose cells may have any id."""
-    work = old_work(form := old_form())
-    for cell in work.cells:
-        cell.metadata["nbjudge"] = {"origin": "student"}
-    own = new_code_cell("mine", metadata={"nbjudge": {"origin": "course"}})
-    merged = merge_submission(form, submitted(with_own(work, 1, own)))
-    assert [cell.source for cell in merged.cells if is_added(cell)] == ["mine"]
-    lesson = source()
-    cell_of(lesson, "shown").id = "own-1-1"
-    merged = merge_submission(grading_template(lesson, settings(), JUDGED), submitted(answered()))
-    assert not any(is_added(cell) for cell in merged.cells)
-
-
-@pytest.mark.parametrize("text", ["table.head()", "import math"])
-def test_equal_cells_without_ids_keep_their_places(text):
-    """An own cell between two equal cells of the course stays between them: a test may need it there."""
-    form = old_form(text)
-    form.cells.append(nbformat.from_dict(form.cells[3]))  # the same text at the end
-    own = new_code_cell("helper = 1")
-    merged = merge_submission(form, submitted(with_own(old_work(form), 4, own)))
-    texts = [cell.source for cell in merged.cells]
-    assert texts[3:5] == [text, "helper = 1"] and texts[-1] == text
-    assert len(texts) == len(form.cells) + 1
-
-
-def test_repeating_a_given_cell_moves_nothing():
-    form = old_form("table.head()")
-    own = [new_code_cell(text) for text in ("table.head()", "helper = 1")]
-    before = merge_submission(form, submitted(with_own(old_work(form), 2, *own)))
-    assert [cell.source for cell in before.cells if is_added(cell)] == ["table.head()", "helper = 1"]
-    assert [cell.source for cell in before.cells][2:4] == ["table.head()", "helper = 1"]
-    behind = merge_submission(form, submitted(with_own(old_work(form), len(form.cells), *own)))
-    assert [cell.source for cell in behind.cells][-2:] == ["table.head()", "helper = 1"]
-
-
-GIVEN = "data = [3, 1, 2, 10]"
-
-
-def reloading(copies: int, *, has_marks: bool = False) -> tuple[NotebookNode, NotebookNode]:
-    """A course's notebook, and a student's in which the given data are spoiled and then given again."""
-    given = code(GIVEN, "data" if has_marks else "", locked=True)
-    answer = code("top = None", "top", solution=True)
-    test = code("assert top == 10", "test", locked=True, grade=True, points=1)
-    form = new_notebook(cells=[given, answer, test, new_code_cell("data = None")])
-    work = nbformat.from_dict(form)
-    work.cells[1].source = "top = max(data)"
-    repeated = [nbformat.from_dict(work.cells[0] | {"id": f"repeated-{number}"}) for number in range(copies)]
-    work.cells[1:1] = [new_code_cell("data.remove(max(data))"), *repeated]
-    return form, work
+def notebook_of(words: str, *, has_marks: bool = False) -> NotebookNode:
+    """A notebook of these cells without ids; given cells, as others, may have nbgrader's marks."""
+    cells = []
+    for word in words.split():
+        text = TEXTS.get(word, word)
+        named = word in MARKS or (has_marks and word in ("data", "gone"))
+        cell = MAKERS[word](text) if word in MAKERS else code(text, word * named, **MARKS.get(word, {}))
+        cells.append(cell)
+    return without_ids(new_notebook(cells=cells))
 
 
 @pytest.mark.parametrize("has_marks", [True, False])
-@pytest.mark.parametrize(("copies", "top"), [(0, 3), (1, 10), (2, 10)])
-def test_a_given_cell_that_is_run_again_has_its_effect(copies, top, has_marks):
-    """In Jupyter and in stock nbgrader the copy runs, so it runs here, as a cell of the student's."""
-    form, work = reloading(copies, has_marks=has_marks)
-    merged = merge_submission(form, submitted(work))
-    assert names(merged)["top"] == top
-    assert [cell.source for cell in merged.cells if is_added(cell)].count(GIVEN) == copies
+@pytest.mark.parametrize(("course", "handed_in", "graded"), PLACES)
+def test_own_cells_keep_their_places(course, handed_in, graded, has_marks):
+    """Whose a cell is follows from its place and text; metadata and ids tell nothing of it."""
+    work = notebook_of(handed_in, has_marks=has_marks)
+    for cell in work.cells:
+        cell.metadata["nbjudge"] = {"origin": "student" if cell.source in TEXTS.values() else "course"}
+    merged = merge_submission(notebook_of(course, has_marks=has_marks), submitted(work))
+    nbformat.validate(merged)
+    words = {text: word for word, text in TEXTS.items()}
+    found = [f"{'+' * is_added(cell)}{words.get(cell.source, cell.source)}" for cell in merged.cells]
+    assert " ".join(found) == graded
 
 
-def test_a_notebook_pasted_twice_changes_no_test():
-    """Its second copy's given cells run behind the tests, although the answers there count."""
-    form, work = reloading(0)
-    work.cells += nbformat.from_dict(work.cells)
-    merged = merge_submission(form, submitted(work))
-    texts = [cell.source for cell in merged.cells]
-    assert [text for text in texts if text.startswith("assert")] == ["assert top == 10"]
-    assert texts[-5:-3] == ["assert top == 10", "data = None"]
-    assert texts[-3:] == [GIVEN, "data.remove(max(data))", "data = None"]
-
-
-def test_moved_given_cell_takes_no_other_along():
-    work = old_work(form := old_form("import math"))
-    moved = work.cells.pop(3)
-    merged = merge_submission(form, submitted(with_own(work, 0, moved, new_code_cell("mine"))))
-    assert [cell.source for cell in merged.cells if cell.source in ("import math", "mine")] == [
-        "mine",
-        "import math",
-    ]
+def test_an_id_of_an_own_cells_form_tells_nothing():
+    """Cells of the assignment may have any id, also one that the merge gives."""
+    lesson = source()
+    cell_of(lesson, "shown").id = "own-1-1"
+    form = grading_template(lesson, settings(), JUDGED)
+    assert not any(is_added(cell) for cell in merge_submission(form, submitted(answered())).cells)
+    merged = merged_with(after(answered(), "setup", "first", "second"))
+    assert len({cell.id for cell in merged.cells}) == len(merged.cells)
 
 
 def twice(first: str, second: str) -> NotebookNode:
@@ -296,17 +235,14 @@ FOUND = {
     "elsewhere, before": after(copy.deepcopy(WITHOUT), "setup", RIGHT["double"]),
     "elsewhere, at the end": after(copy.deepcopy(WITHOUT), "end", RIGHT["double"]),
     "elsewhere, beside the stub": after(answered(double=STUB["double"]), "setup", RIGHT["double"]),
+    "of two written copies the last": twice(RIGHT["double"], WRONG),
     "as a lambda": after(copy.deepcopy(WITHOUT), "setup", "double = lambda x: 2 * x"),
 }
 
 
-@pytest.mark.parametrize("work", FOUND.values(), ids=FOUND)
-def test_an_answer_is_found_wherever_it_was_written(work):
-    assert doubles(work)
-
-
-def test_of_two_written_copies_the_last_counts():
-    assert not doubles(twice(RIGHT["double"], WRONG))
+@pytest.mark.parametrize("name", FOUND)
+def test_an_answer_is_found_wherever_it_was_written(name):
+    assert doubles(FOUND[name]) == (name != "of two written copies the last")
 
 
 @pytest.mark.parametrize(
@@ -371,29 +307,20 @@ def test_bare_cells_are_known_by_their_text():
 
 
 def test_training_run_is_left_out_edited_or_not():
-    lesson = source()
-    training = new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
-    lesson.cells.append(training)
-    edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = merge_submission(grading_template(lesson, settings(), JUDGED), edited)
-    assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
-    assert all("longer" not in cell.source for cell in work.cells)
-
-
-def test_cells_marked_as_nothing_need_no_id():
-    """As `nbgrader update` leaves them; nbgrader computes no checksums for them either."""
+    """Cells marked as nothing need no id, as `nbgrader update` leaves them; they have no checksums."""
     old = {"grade": False, "locked": False, "solution": False, "schema_version": 3}
-    lesson = source()
-    prose, code, training = new_markdown_cell("Old."), new_code_cell("3"), new_code_cell("4")
-    training.metadata["tags"] = ["left-out-of-grading"]
-    for cell in (prose, code, training):
+    lesson, tags = source(), {"tags": ["left-out-of-grading"]}
+    lesson.cells.append(new_code_cell("train()", id="training", metadata=tags))
+    unnamed = [new_markdown_cell("Old."), new_code_cell("3"), new_code_cell("4", metadata=tags)]
+    for cell in unnamed:
         cell.metadata["nbgrader"] = dict(old)
-    form = grading_template(after(lesson, "setup", prose, code, training), settings(), JUDGED)
-    merged = merge_submission(form, submitted(answered()))
+    form = grading_template(after(lesson, "setup", *unnamed), settings(), JUDGED)
+    edited = SubmittedCell("code", "train(longer=True)", None, "training")
+    merged = merge_submission(form, [*submitted(answered()), edited])
+    assert [cell.source for cell in merged.cells if is_left_out(cell)] == ["4", "train()"]
+    assert all("longer" not in cell.source for cell in merged.cells)
     marks = [cell.metadata.nbgrader for cell in merged.cells if cell.source in ("Old.", "3", "4")]
-    assert marks == [old] * 3
-    assert [cell.source for cell in merged.cells if is_left_out(cell)] == ["4"]
-    assert "checksum" in cell_of(merged, "setup").metadata.nbgrader
+    assert marks == [old] * 3 and "checksum" in cell_of(merged, "setup").metadata.nbgrader
 
 
 @pytest.mark.parametrize(

@@ -74,15 +74,6 @@ def test_outputs_are_a_notebooks_texts_and_pictures(messages):
         assert "transient" not in output
 
 
-def test_what_was_printed_in_one_go_is_one_output():
-    texts = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n")]
-    pieces = [stream(text, name) for name, text in texts]
-    shown_outputs = shown(*pieces, display("picture"), pieces[0], pieces[1])
-    assert [(output.get("name"), output.get("text")) for output in shown_outputs] == [
-        ("stdout", "a\nb\n"), ("stderr", "c\n"), ("stdout", "d\n"), (None, None), ("stdout", "a\nb\n")
-    ]  # fmt: skip
-
-
 A, B = stream("a"), stream("b")
 FIRST, UPDATE = display("1 %", display_id="bar"), display("100 %", "update_display_data", display_id="bar")
 CLEAR, CLEAR_LATER = ("clear_output", {}), ("clear_output", {"wait": True})
@@ -96,6 +87,8 @@ ENTER, LEAVE = (
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
+        # What was printed in one go is one output.
+        ([A, B, stream("c", "stderr"), A, display("picture"), A, B], ["ab", "c", "a", "picture", "ab"]),
         ([FIRST, UPDATE], ["100 %"]),  # in its own cell only
         ([UPDATE], []),
         ([display("1 %", "execute_result", display_id="bar"), UPDATE], ["1 %"]),  # a result stays
@@ -105,23 +98,18 @@ ENTER, LEAVE = (
         # What is shown in an output widget is the widget's.
         ([BEGIN, A, ENTER, stream("b", "stderr"), LEAVE, stream("c")], ["ac"]),
     ],
-    ids=["update", "elsewhere", "result", "clear", "clear with the next", "cleared", "widget"],
 )
 def test_displays_are_updated_and_outputs_cleared(messages, expected):
     assert plain(shown(*messages)) == expected
 
 
-def test_beyond_the_capacity_nothing_is_kept():
-    """What comes is counted."""
+def test_one_output_too_many_stops_no_one():
+    """Outputs that show nothing take up capacity as well; what is printed in one go is one output."""
     cell = CellOutputs(limit=10)
     assert cell.fits(6) and not cell.was_cut
     assert not cell.fits(5) and cell.was_cut
     assert not cell.fits(1)  # it would fit, but what was cut stays cut
-    assert (cell.shown, cell.beyond) == (6, 6)
-
-
-def test_one_output_too_many_stops_no_one():
-    """Outputs that show nothing take up capacity as well; what is printed in one go is one output."""
+    assert (cell.shown, cell.beyond) == (6, 6)  # what comes is counted
     cell = CellOutputs(limit=16 * CAPACITY)
     for _ in range(3 * MOST_OUTPUTS):
         assert cell.fits(50)
@@ -133,14 +121,12 @@ def test_one_output_too_many_stops_no_one():
     assert output["text"] == "x" * 5 * MOST_OUTPUTS
 
 
-def test_an_update_of_many_places_counts_as_often():
+def test_a_long_text_is_shortened():
+    """An update of many places counts as often."""
     many_times = [display("x", display_id="d")] * 100
     update = display("y" * 5_000, "update_display_data", display_id="d")
     assert plain(shown(*many_times, update, capacity=CAPACITY)) == ["y" * 5_000] * 100
     assert plain(shown(*many_times, update, capacity=CAPACITY // 2)) == ["x"] * 100
-
-
-def test_a_long_text_is_shortened():
     (output,) = shown(stream("x" * 2 * LONGEST_TEXT), capacity=4 * LONGEST_TEXT)
     assert LONGEST_TEXT / 2 < len(output["text"]) < 1.1 * LONGEST_TEXT
     (joined,) = shown(*[stream("x" * LONGEST_TEXT)] * 3, capacity=4 * LONGEST_TEXT)
@@ -177,16 +163,14 @@ def picture(kind: str, width: int, height: int) -> str:
     return base64.encodebytes(drawn.getvalue()).decode()
 
 
-@pytest.mark.parametrize("kind", ["png", "jpeg"])
-def test_a_picture_that_is_not_huge_is_shown(kind):
-    drawn = picture(kind, 640, 480)
-    (output,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
-    assert output["data"] == {f"image/{kind}": drawn}
-    for broken in (drawn[:8], "é" + drawn, drawn[40:], "", "A" * 99):
-        assert not is_modest(broken)
-
-
-def test_a_picture_of_billions_of_points_is_not_shown():
+def test_a_picture_that_is_not_huge_is_shown():
+    """One that claims billions of points, or is broken, is not."""
+    for kind in ("png", "jpeg"):
+        drawn = picture(kind, 640, 480)
+        (output,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
+        assert output["data"] == {f"image/{kind}": drawn}
+        for broken in (drawn[:8], "é" + drawn, drawn[40:], "", "A" * 99):
+            assert not is_modest(broken)
     png = base64.b64decode(picture("png", 640, 480))
     for width, height in ((60_000, 60_000), (2**31 - 1, 1), (1, 2**31 - 1), (0, 10), (20_000, 20_000)):
         claimed = png[:16] + struct.pack(">II", width, height) + png[24:]

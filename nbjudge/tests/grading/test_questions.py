@@ -49,51 +49,26 @@ def course(tmp_path):
     return Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answer", "credit"),
-    [
-        (ONE, "b", 1),
-        (ONE, " B ", 1),
-        (ONE, "a", 0),
-        (ONE, "ab", 0),
-        (ONE, "x", 0),
-        (ONE, None, 0),
-        (SEVERAL, "da", 1),
-        (SEVERAL, "a", 0.5),
-        (SEVERAL, "abd", 0.5),
-        (SEVERAL, "abcd", 0),
-        (SEVERAL, "", 0),
-        (NUMBER, "0,5", 1),
-        (NUMBER, "0.51", 1),
-        (NUMBER, "0.52", 0),
-        (NUMBER, "nan", 0),
-        (NUMBER, "half", 0),
-        (RANGE, "1", 1),
-        (RANGE, "-1", 0),
-        (WORD, "Soft  Max", 1),
-        (WORD, "relu", 0),
-        (WORD, "x" * 101, 0),
-    ],
-)
-def test_an_answer_earns_its_share(arguments, answer, credit):
-    question = question_of("it", arguments)
-    assert question.credit(question.read(answer)) == credit
-    verdict = question_verdict(question, answer, 3)
-    assert (verdict.points, verdict.max_points) == (3 * credit, 3)
+CREDITS = [
+    (ONE, {"b": 1, " B ": 1, "a": 0, "ab": 0, "x": 0, None: 0}),
+    (SEVERAL, {"da": 1, "a": 0.5, "abd": 0.5, "abcd": 0, "": 0}),
+    (NUMBER, {"0,5": 1, "0.51": 1, "0.52": 0, "nan": 0, "half": 0}),
+    (RANGE, {"1": 1, "-1": 0}),
+    (WORD, {"Soft  Max": 1, "relu": 0, "x" * 101: 0}),
+]
+REPLIES = [(ONE, {"a": "It moves."}), (SEVERAL, {"ab": "“A”: about a “B”: about b"})]
+REPLIES += [(NUMBER, {"0.2512": "A quarter.", "7": "No."}), (WORD, {"ReLU": "It has no sum."})]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answer", "reply"),
-    [
-        (ONE, "a", "It moves."),
-        (SEVERAL, "ab", "“A”: about a “B”: about b"),
-        (NUMBER, "0.2512", "A quarter."),
-        (NUMBER, "7", "No."),
-        (WORD, "ReLU", "It has no sum."),
-    ],
-)
-def test_a_wrong_answer_has_its_own_reply(arguments, answer, reply):
-    assert question_of("it", arguments).reply(answer) == reply
+def test_an_answer_earns_its_share():
+    """A wrong one has its own reply."""
+    for question, credits in ((question_of("it", arguments), credits) for arguments, credits in CREDITS):
+        assert {answer: question.credit(question.read(answer)) for answer in credits} == credits
+        verdicts = {answer: question_verdict(question, answer, 3) for answer in credits}
+        assert {answer: each.points / 3 for answer, each in verdicts.items()} == credits
+        assert {each.max_points for each in verdicts.values()} == {3}
+    for arguments, replies in REPLIES:
+        assert {answer: question_of("it", arguments).reply(answer) for answer in replies} == replies
 
 
 @pytest.mark.parametrize(
@@ -111,14 +86,12 @@ def test_a_question_without_an_answer_is_refused(changes, sentence):
         question_of("it", ONE | changes)
 
 
-def test_a_computed_key_is_refused():
+def test_only_a_key_that_can_be_read_is_one():
+    """Other cells ask no question."""
     with pytest.raises(CourseError, match="computed"):
         read_question('ask("it", a="x", b="y", right=the_key)')
-
-
-@pytest.mark.parametrize("source", ["import numpy", "ask(", "ask(name)", "task('it')", "%run it\nask('x')"])
-def test_other_cells_ask_no_question(source):
-    assert read_question(source) is None
+    for source in ("import numpy", "ask(", "ask(name)", "task('it')", "%run it\nask('x')"):
+        assert read_question(source) is None
 
 
 def test_each_choice_has_its_reply_folded():
@@ -129,14 +102,10 @@ def test_each_choice_has_its_reply_folded():
 
 @pytest.mark.parametrize("content", [b"{", b"[1]", b'{"it": 3}', b"\xff", b"[" * 10_000, b" " * 2**17])
 def test_an_answers_file_may_hold_anything(content):
+    """What is in it comes before what was typed."""
     assert read_answers(content, ["x = 1\nask('it', answer='b')"]) == {"it": "b"}
-
-
-def test_the_file_comes_before_what_was_typed():
-    assert read_answers(b'{"it": "a"}', ["ask('it', answer='b')", "ask('other', answer='c')"]) == {
-        "it": "a",
-        "other": "c",
-    }
+    typed = ["ask('it', answer='b')", "ask('other', answer='c')"]
+    assert read_answers(b'{"it": "a"}', typed) == {"it": "a", "other": "c"}
 
 
 def test_numbers_of_the_example_are_right(course):
@@ -160,22 +129,15 @@ def test_students_get_no_key(course):
         _ = Course(course).choose_one("middle").questions
 
 
-@pytest.mark.parametrize("other", [{"boss": "a"}, {"boss": "b", "robust": "a"}])
-def test_same_answers_are_known_by_themselves(other):
+def test_same_answers_are_known_by_themselves():
     """A regrade of one question, or of code, does not depend on the answers to the others."""
     cells = [
-        {
-            "cell_type": "code",
-            "source": "ask('boss', a='x', b='y')",
-            "metadata": {"nbjudge": {"check": "boss"}},
-        },
-        {"cell_type": "code", "source": "f(1)", "metadata": {"nbjudge": {"check": "f"}}},
+        {"cell_type": "code", "source": source, "metadata": {"nbjudge": {"check": name}}}
+        for name, source in (("boss", "ask('boss', a='x', b='y')"), ("f", "f(1)"))
     ]
-    first, second = (
-        answers_of(cells, {"answers.json": json.dumps(kept).encode()}) for kept in ({"boss": "b"}, other)
-    )
-    assert first["f"] == second["f"]
-    assert (first["boss"] == second["boss"]) == (other["boss"] == "b")
+    files = ({"boss": "b"}, {"boss": "b", "robust": "a"}, {"boss": "a"})
+    first, same, other = (answers_of(cells, {"answers.json": json.dumps(kept).encode()}) for kept in files)
+    assert first == same and other["f"] == first["f"] and other["boss"] != first["boss"]
 
 
 def test_the_table_of_a_class_has_what_is_worth_points():
@@ -202,19 +164,13 @@ def tutor_of(course, points, disclosure=Disclosure.FULL):
     [(0, Disclosure.FULL, True), (1, Disclosure.FULL, False), (0, Disclosure.MEASURED, False)],
 )
 def test_the_tutor_tells_where_it_may(course, points, disclosure, is_told):
+    """An unknown question is one sentence."""
     tutor = tutor_of(course, points, disclosure)
     reply = tutor.reply(QuestionRequest(folder="quiz1", question="boss", answer="a"))
-    if is_told:
-        assert (
-            isinstance(reply, QuestionReply) and reply.credit == 0 and "25 before and after" in reply.sentence
-        )
-    else:
-        assert reply.sentence == WITH_THE_GRADE
-
-
-def test_an_unknown_question_is_one_sentence(course):
+    assert isinstance(reply, QuestionReply) == is_told and getattr(reply, "credit", 0) == 0
+    assert ("25 before and after" in reply.sentence) if is_told else (reply.sentence == WITH_THE_GRADE)
     with pytest.raises(CourseError, match="There is no question 'bos'"):
-        tutor_of(course, 0).reply(QuestionRequest(folder="quiz1", question="bos", answer="a"))
+        tutor.reply(QuestionRequest(folder="quiz1", question="bos", answer="a"))
 
 
 @pytest.fixture
@@ -241,19 +197,15 @@ def test_the_answer_and_its_reply_are_kept(notebook_folder, monkeypatch):
 
 
 def test_without_a_tutor_the_answer_is_kept(notebook_folder, monkeypatch):
+    """Where nothing can be saved, it is said; stock nbgrader gives no points unseen."""
     monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
-    asked = asking.ask("it", a="the mean", b="the median", answer="b")
-    assert asking.KEPT in repr(asked) and '"it": "b"' in (notebook_folder / "answers.json").read_text()
-
-
-def test_where_nothing_can_be_saved_it_is_said(notebook_folder, monkeypatch):
-    monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
-    (notebook_folder / "answers.json").mkdir()
-    asked = asking.ask("it", a="the mean", b="the median", answer="b")
+    file, question = notebook_folder / "answers.json", {"a": "the mean", "b": "the median"}
+    asked = asking.ask("it", **question, answer="b")
+    assert asking.KEPT in repr(asked) and '"it": "b"' in file.read_text()
+    file.unlink()
+    file.mkdir()
+    asked = asking.ask("it", **question, answer="b")
     assert "could not be saved" in repr(asked) and asked.answer == "b"
-
-
-def test_stock_nbgrader_gives_no_points_unseen(notebook_folder, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(RuntimeError, match="graded by nbjudge"):
         asking.ask("it", **ONE)

@@ -28,10 +28,6 @@ def numbers(*values):
     return [(np.array([value]),) for value in values]
 
 
-def doubled(x):
-    return 2 * x
-
-
 def total(x, weights=None):
     return (x if weights is None else x * weights).sum()
 
@@ -44,7 +40,7 @@ POSITIVE = of_calls("is_positive", numbers(1.2, -1.2), numbers(3.0, 4.0), retest
 WRONG = {
     "right by luck": (
         of_calls("doubled", numbers(1.0), numbers(3.0)),
-        doubled,
+        lambda x: 2 * x,
         lambda x: 2 * x if x[0] >= 2 else x,
         ["factor", "right_by_chance"],
     ),
@@ -77,11 +73,6 @@ def test_what_keeps_nothing_is_not_called_kept(exercise, right, answer, found):
     assert verdict.points == 0 and kinds(verdict) == found
 
 
-def test_numbers_that_cannot_come_up_are_not_asked():
-    exercise = of_calls("root", [(np.array([1.0, 4.0]),)], retest_factor=2.0)
-    assert judged(exercise, np.sqrt, lambda x: np.sqrt(np.maximum(x, 1.0))).points == 1
-
-
 @pytest.mark.parametrize(("accepts_any_order", "points"), [(True, 0), (False, 1)])
 def test_whole_numbers_move_if_the_reference_agrees(accepts_any_order, points):
     def tripled(x):
@@ -92,6 +83,9 @@ def test_whole_numbers_move_if_the_reference_agrees(accepts_any_order, points):
     exercise = of_calls("tripled", [(np.arange(4),)])
     assert judged(exercise, tripled, by_shape(lambda x: 3 * x)).points == points
     assert judged(exercise, tripled, tripled).points == 1  # the control
+    # Numbers that cannot come up are not asked.
+    exercise = of_calls("root", [(np.array([1.0, 4.0]),)], retest_factor=2.0)
+    assert judged(exercise, np.sqrt, lambda x: np.sqrt(np.maximum(x, 1.0))).points == 1
 
 
 WORDS = {"cat": 2, "dog": 3, "sat": 5, "ran": 7, "the": 11}
@@ -120,14 +114,9 @@ VALUES_IN_ONE_CASE = {
 }
 
 
-def kept_forever(right):
-    results = []
-
-    def answer(*args):
-        results.append(right(*args))
-        return results[0]
-
-    return answer
+def kept_forever(right, key=lambda *args: None):
+    results = {}
+    return lambda *args: results.setdefault(key(*args), right(*args))
 
 
 @pytest.mark.parametrize(("right", "value"), VALUES_IN_ONE_CASE.values(), ids=VALUES_IN_ONE_CASE)
@@ -139,15 +128,11 @@ def test_a_kept_first_result_is_found(right, value):
 
 
 def test_a_word_becomes_that_of_another_case():
-    exercise = of_calls("chosen", [([4, 9], "sum"), ([4, 9, 1], "largest")])
-    results = {}
-
     def chosen(numbers, choice):
         return {"sum": sum, "largest": max}[choice](numbers)
 
-    def by_length(numbers, choice):
-        return results.setdefault(len(numbers), chosen(numbers, choice))
-
+    exercise = of_calls("chosen", [([4, 9], "sum"), ([4, 9, 1], "largest")])
+    by_length = kept_forever(chosen, key=lambda numbers, _: len(numbers))
     assert [judged(exercise, chosen, answer).points for answer in (by_length, chosen)] == [0, 1]
 
 
@@ -203,28 +188,31 @@ def tally(counter, words, options):
     return sum(counter.count(word) * weight for word, weight in zip(words, options["weights"], strict=True))
 
 
-def small_model(weight):
-    model = torch.nn.Linear(*weight.shape[::-1], bias=False)
-    model.weight = torch.nn.Parameter(weight)
+def small_model():
+    model = torch.nn.Linear(3, 5, bias=False)
+    torch.nn.init.eye_(model.weight)
     return model
-
-
-def one_call(draw):
-    rows, columns, count = draw.sizes(3)
-    yield case(made_by(small_model, weight=draw.normal(rows, columns)), draw.normal(count, columns))
 
 
 def outputs(model, x):
     return model(x).detach()
 
 
-def frozen(model, *_):
+def in_double(model, *_):
     for parameter in model.parameters():
         parameter.data = parameter.data.double()
 
 
 TALLIED = exercise_of("total", words, changed_arguments="all groups"), tally
-CALLED = exercise_of("outputs", one_call, base=TorchExercise, changed_arguments="all groups"), outputs
+CALLED = (
+    exercise_of(
+        "outputs",
+        lambda draw: [case(made_by(small_model), draw.normal(7, 3))],
+        base=TorchExercise,
+        changed_arguments="all groups",
+    ),
+    outputs,
+)
 CHANGES = {
     "a list": (TALLIED, lambda _, words, options: words.sort(reverse=True), "its input `words`"),
     "a list that is emptied": (TALLIED, lambda _, words, options: words.clear(), "its input `words`"),
@@ -243,7 +231,7 @@ CHANGES = {
         "of `model`: leave what belongs",
     ),
     "a model's gradients": (CALLED, lambda model, _: model.weight.sum().backward(), "of `model`: leave what"),
-    "a model's dtype": (CALLED, frozen, "of `model`: leave what belongs to the caller as it was"),
+    "a model's dtype": (CALLED, in_double, "of `model`: leave what belongs to the caller as it was"),
 }
 
 
@@ -285,12 +273,8 @@ def adds_a_column(table):
     return list(table["share"])
 
 
-def adds_a_column_to_longer_tables(table):
-    return adds_a_column(table) if len(table) > 2 else shares(table)
-
-
-def is_wrong_in_short_tables(table):
-    return [0.0] if len(table) == 2 else adds_a_column(table)
+def in_longer_tables(otherwise):
+    return lambda table: (adds_a_column if len(table) != 2 and len(table) else otherwise)(table)
 
 
 @pytest.mark.parametrize(
@@ -304,13 +288,8 @@ def is_wrong_in_short_tables(table):
         ("remark", adds_a_column, [], "costs no points"),
         # One group is lost, the first that is right and shows the change.
         ("one group", adds_a_column, ["one table"], "changed arguments cost one group"),
-        ("one group", adds_a_column_to_longer_tables, ["more rows"], "changed arguments cost one group"),
-        (
-            "one group",
-            is_wrong_in_short_tables,
-            ["one table", "more rows"],
-            "changed arguments cost one group",
-        ),
+        ("one group", in_longer_tables(shares), ["more rows"], "changed arguments cost one group"),
+        ("one group", in_longer_tables(lambda t: [0.0]), ["one table", "more rows"], "cost one group"),
         ("all groups", adds_a_column, ["one table", "more rows", "no row"], "changes its input `table`"),
     ],
 )
@@ -323,11 +302,9 @@ def test_what_a_change_costs_is_a_setting(setting, answer, lost, says):
 
 
 def test_wrong_values_come_before_a_changed_argument():
+    """A change in a later call costs one group."""
     verdict = judged(tables("all groups"), shares, lambda table: [2.0, *adds_a_column(table)[1:]], seed=5)
     assert verdict.points == 0 and "changes" not in verdict.message
-
-
-def test_change_in_a_later_call_costs_one_group():
     calls = []
 
     def answer(table):
@@ -335,19 +312,14 @@ def test_change_in_a_later_call_costs_one_group():
         return adds_a_column(table) if len(calls) > 3 else shares(table)
 
     verdict = judged(tables("one group"), shares, answer, seed=5)
-    assert verdict.points == 4
-    assert "leaves its input alone at first" in verdict.message
+    assert verdict.points == 4 and "leaves its input alone at first" in verdict.message
 
 
 def test_second_result_has_arguments_of_its_own():
-    class Doubles(torch.nn.Module):
-        def forward(self, x):
-            return 2 * x
-
-    class InPlace(torch.nn.Module):
-        def forward(self, x):
-            return x.mul_(2)
-
+    doubles, in_place = (
+        type("Layer", (torch.nn.Module,), {"forward": forward})
+        for forward in (lambda self, x: 2 * x, lambda self, x: x.mul_(2))
+    )
     twice = build(look=("result", "result again"))
     layer = exercise_of(
         "layer",
@@ -356,7 +328,7 @@ def test_second_result_has_arguments_of_its_own():
         base=TorchExercise,
         changed_arguments="one group",
     )
-    verdict = judged(layer, Doubles, InPlace)
+    verdict = judged(layer, doubles, in_place)
     assert [group.is_earned for group in verdict.groups] == [False, True]
 
 

@@ -163,6 +163,7 @@ def test_the_work_grows_as_the_text_does(text):
 
     work(10)  # what is done once
     assert work(200) < 2.2 * work(100)
+    assert calls(lambda: answer(earlier=LONG)) < 10_000  # which no parser sees
 
 
 @pytest.mark.parametrize("kind", ["code", "markdown"])
@@ -178,10 +179,6 @@ def test_merging_grows_as_the_number_of_cells_does(kind, text):
 
     work(10)
     assert work(200) < 2.2 * work(100)
-
-
-def test_no_parser_sees_very_long_code():
-    assert calls(lambda: answer(earlier=LONG)) < 10_000
 
 
 # ---- decisions of an instructor's ----------------------------------------------------------------

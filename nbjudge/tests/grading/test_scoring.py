@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 from judged_answers import exercise_of, judged, kinds
@@ -53,7 +55,7 @@ def test_what_needs_no_work_counts_beside_what_does(answer, points, withheld):
     assert all(verdict.groups[place].name in verdict.findings[-1].facts[0] for place in withheld)
 
 
-ANSWERS = {
+WORK = {
     "numbers": (lambda x: x + 1, True),
     "the argument": (lambda x: x, False),
     "the argument in another shape": (lambda x: x.flatten(), False),
@@ -67,27 +69,22 @@ ANSWERS = {
     "a few words": (lambda x: "odd" if x[0, 0] > 0 else "even", False),
     "numbers beside a constant": (lambda x: (x * 0, x + 1), True),
     "numbers under a name": (lambda x: {"zero": 0, "more": x + 1}, True),
+    "four decisions": (lambda n: n % 2 == 0, False),
+    "twelve decisions, which cannot be guessed": (lambda n: n % 2 == 0, True),
 }
 
 
-def requires_computation(right, cases):
+@pytest.mark.parametrize("name", WORK)
+def test_right_answers_show_what_takes_work(name):
+    def cases(draw):
+        if "decisions" in name:
+            return map(case, range(12 if tells else 4))
+        return [case(draw.normal(7, 9)) for _ in range(3)]
+
+    right, tells = WORK[name]
     exercise = exercise_of("any", cases, base=Exercise)
-    return draw_group(exercise, exercise.groups[0], right, 5).requires_computation
-
-
-@pytest.mark.parametrize(("right", "tells"), ANSWERS.values(), ids=ANSWERS)
-def test_right_answers_show_what_takes_work(right, tells):
-    assert requires_computation(right, lambda draw: [case(draw.normal(7, 9)) for _ in range(3)]) is tells
-
-
-@pytest.mark.parametrize(("count", "tells"), [(4, False), (12, True)])
-def test_many_decisions_cannot_be_guessed(count, tells):
-    assert requires_computation(lambda n: n % 2 == 0, lambda draw: map(case, range(count))) is tells
-
-
-def test_an_exercise_without_work_gives_its_points():
-    exercise = exercise_of("no", lambda draw: [case(draw.normal(3))], base=Exercise)
-    assert judged(exercise, lambda x: False, lambda x: False).points == 1
+    assert draw_group(exercise, exercise.groups[0], right, 5).requires_computation is tells
+    assert judged(exercise, right, right).points == 1  # also of an exercise in which nothing takes work
 
 
 # ---- the weights that a layer draws itself -------------------------------------------------------
@@ -128,48 +125,28 @@ class Layer(nn.Module):
         return self.map(x)
 
 
-class Doubled(Layer):
-    def forward(self, x):
-        return 2 * super().forward(x)
+def layer_with(**methods):
+    return type("Layer", (Layer,), methods)
 
 
-class WithoutBias(Layer):
-    def forward(self, x):
-        return x @ self.map.weight.T
+Doubled = layer_with(forward=lambda self, x: 2 * self.map(x))
+WithoutBias = layer_with(forward=lambda self, x: x @ self.map.weight.T)
+WrongWhereLong = layer_with(forward=lambda self, x: self.map(x) * (2 if len(x) > 20 else 1))
 
 
-class WrongWhereLong(Layer):
-    def forward(self, x):
-        return super().forward(x) * (2 if len(x) > 20 else 1)
-
-
-def drawing(draw, base=Layer):
+def drawing(draw_weight, draw_bias=nn.init.zeros_, base=Layer):
     """A layer that draws its own weights in another way."""
 
     class Drawing(base):
         def __init__(self, width):
             super().__init__(width)
-            draw(self.map)
+            draw_weight(self.map.weight)
+            draw_bias(self.map.bias)
 
     return Drawing
 
 
-def zeros(linear):
-    nn.init.zeros_(linear.weight)
-
-
-def all_zeros(linear):
-    zeros(linear)
-    nn.init.zeros_(linear.bias)
-
-
-def next_to_zero(linear):
-    nn.init.normal_(linear.weight, std=1e-9)
-
-
-def orthogonal(linear):
-    nn.init.orthogonal_(linear.weight)
-    nn.init.zeros_(linear.bias)
+next_to_zero = partial(nn.init.normal_, std=1e-9)
 
 
 class WithAHiddenScale(Layer):
@@ -199,9 +176,7 @@ class OfAnotherName(nn.Module):
         return self.other(x)
 
 
-class StateOfNothing(Layer):
-    def state_dict(self, *args, **kwargs):
-        return torch.zeros(1)
+StateOfNothing = layer_with(state_dict=lambda self, *args, **kwargs: torch.zeros(1))
 
 
 ALL = {OWN, SHORT, LONG}
@@ -210,12 +185,21 @@ ALL = {OWN, SHORT, LONG}
 @pytest.mark.parametrize(
     ("answer", "groups", "reason", "kind"),
     [
-        *((answer, ALL, None, None) for answer in (Layer, *map(drawing, (orthogonal, zeros, next_to_zero)))),
+        (Layer, ALL, None, None),
+        (drawing(nn.init.orthogonal_), ALL, None, None),
+        (drawing(nn.init.zeros_, nn.init.ones_), ALL, None, None),
+        (drawing(next_to_zero, nn.init.ones_), ALL, None, None),
         # Weights that tell nothing earn points only where the formula is right on others.
-        (drawing(all_zeros, WithoutBias), set(), Cause.WITHHELD_UNTIL_ONE, "withheld"),
+        (drawing(nn.init.zeros_, base=WithoutBias), set(), Cause.WITHHELD_UNTIL_ONE, "withheld"),
         (WrongWhereLong, {OWN, SHORT}, None, "factor"),
-        (drawing(zeros, WrongWhereLong), {SHORT}, Cause.WITHHELD_UNTIL_ALL, "withheld"),
-        # Weights that do not explain the result.
+        (
+            drawing(nn.init.zeros_, nn.init.ones_, WrongWhereLong),
+            {SHORT},
+            Cause.WITHHELD_UNTIL_ALL,
+            "withheld",
+        ),
+        # The formula is wrong, which is said of given weights only; weights that do not explain the result.
+        (Doubled, set(), None, "factor"),
         (WithAHiddenScale, {SHORT, LONG}, None, "unused_weights"),
         (NewAtEveryCall, {SHORT, LONG}, None, "unused_weights"),
         (OfAnotherName, set(), None, "wrong_parameters"),
@@ -227,11 +211,7 @@ def test_a_layers_own_weights_must_explain_its_result(answer, groups, reason, ki
     verdict = judged(layer, Layer, answer)
     assert {group.name for group in verdict.groups if group.is_earned} == groups
     assert verdict.groups[0].note == (reason.says() if reason else "")
-    assert kind in kinds(verdict) or not (kind or verdict.findings)
-
-
-def test_a_wrong_formula_is_said_of_given_weights_only():
-    assert kinds(judged(layer, Layer, Doubled)) == ["factor"]
+    assert [kind] == kinds(verdict)[-1:] or not (kind or verdict.findings)
 
 
 # ---- a verifier in place of a comparison ---------------------------------------------------------
@@ -262,11 +242,6 @@ def compared(draw):
     yield case(1)
 
 
-@legal_path.mistake("It ends one step too early.")
-def stops_early(number):
-    return list(range(number))
-
-
 @legal_path.mistake("It begins at 1.")
 def begins_at_one(number):
     return list(range(1, number + 1))
@@ -295,26 +270,26 @@ def by_threes(number):
     return [*range(0, number - 2, 3), *range(number - number % 3, number + 1)] if number > 3 else path(number)
 
 
-def test_right_answers_are_right_in_many_ways():
-    assert by_threes(4) != path(4)
-    assert [judged(legal_path, path, answer).points for answer in (path, by_threes)] == [3, 3]
-
-
 def jumps_far(number):
     """Another right way where it is right."""
     return by_threes(number) if number < 10 else [0, number]
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"),
-    [*((mistake.name, mistake.answer) for mistake in legal_path.mistakes), ("jumps", jumps_far)],
+    ("answer", "kind", "mistake"),
+    [
+        (path, None, ""),
+        (by_threes, None, ""),
+        *((mistake.answer, "mistake", mistake.name) for mistake in legal_path.mistakes),
+        (jumps_far, "mistake", "jumps"),
+        (lambda number: [0, number + 7] if number > 1 else [0, 1], "verifier", None),
+    ],
 )
-def test_every_mistake_is_named(name, answer):
+def test_right_answers_are_right_in_many_ways(answer, kind, mistake):
+    """Every mistake is named; the verifier says what no mistake explains."""
     verdict = judged(legal_path, path, answer)
-    assert verdict.points < 3
-    assert verdict.findings[0].mistake == name and verdict.findings[0].measured
-
-
-def test_the_verifier_says_what_no_mistake_explains():
-    verdict = judged(legal_path, path, lambda number: [0, number + 7] if number > 1 else [0, 1])
-    assert kinds(verdict)[0] == "verifier" and verdict.message == "The path ends elsewhere."
+    assert (verdict.points == 3) == (verdict.findings == ()) == (kind is None)
+    if kind == "mistake":
+        assert verdict.findings[0].mistake == mistake and verdict.findings[0].measured
+    if kind == "verifier":
+        assert kinds(verdict)[0] == "verifier" and verdict.message == "The path ends elsewhere."

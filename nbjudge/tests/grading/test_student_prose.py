@@ -109,27 +109,25 @@ def test_prose_of_any_pieces_is_no_more_than_text(text):
     assert not {"why", "test_double"} & {each.get("id") for each in page.find_all(id=True)}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "*stressed* and **strong**, `code`, R&D, a < b > c, x[0] (y)",
-        "- one\n- two\n\n1. first\n2. second\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |",
-        "$a < b$, $\\frac{1}{2}$ and $$\\begin{aligned} x &= 1 \\\\ y &= 2 \\end{aligned}$$",
-        "[web](https://example.com/a_b?c=d&e=f#g) and [letter](mailto:a@example.com)",
-        "[there][1]\n\n[1]: https://example.com",
-        "```python\nx = values[0](1)\n```",
-    ],
-)
+HONEST = [
+    "*stressed* and **strong**, `code`, R&D, a < b > c, x[0] (y)",
+    "- one\n- two\n\n1. first\n2. second\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+    "$a < b$, $\\frac{1}{2}$ and $$\\begin{aligned} x &= 1 \\\\ y &= 2 \\end{aligned}$$",
+    "[web](https://example.com/a_b?c=d&e=f#g) and [letter](mailto:a@example.com)",
+    "[there][1]\n\n[1]: https://example.com",
+    "```python\nx = values[0](1)\n```",
+]
+# Comparisons and indices, and a link that leads to no page.
+NO_MARKUP = ["a<b and b>c, x[0](y), [1]: first, ![0]", "[here](javascript:x)"]
+
+
+@pytest.mark.parametrize("text", [*HONEST, *NO_MARKUP])
 def test_honest_prose_reads_as_it_was_written(text):
     written, read = shown(text), shown(neutralize_markup(text))
-    assert read.get_text().replace(INVISIBLE_SPACE, "") == written.get_text().replace(INVISIBLE_SPACE, "")
-    assert {each.name for each in read.find_all(True)} == {each.name for each in written.find_all(True)}
-
-
-@pytest.mark.parametrize("text", ["a<b and b>c, x[0](y), [1]: first, ![0]", "[here](javascript:x)"])
-def test_what_is_no_markup_can_be_read(text):
-    """Comparisons and indices are no markup, and neither is a link that leads to no page."""
-    assert shown(neutralize_markup(text)).get_text().replace(INVISIBLE_SPACE, "") == f"{text}\n"
+    words = f"{text}\n" if text in NO_MARKUP else written.get_text().replace(INVISIBLE_SPACE, "")
+    assert read.get_text().replace(INVISIBLE_SPACE, "") == words
+    if text in HONEST:
+        assert {each.name for each in read.find_all(True)} == {each.name for each in written.find_all(True)}
 
 
 def test_long_prose_is_shown_as_it_is():
@@ -235,30 +233,38 @@ def test_long_runs_of_blanks_are_cut():
 HOSTILE = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202egnp \u2066x\u2028y \ud800 \x00\r\b"
 
 
-def test_a_name_is_shown_as_one_short_line():
-    assert shown_name("tiny (1).ipynb") == "'tiny (1).ipynb'"
-    assert shown_name("Zoë's 学生.ipynb") == '"Zoë\'s 学生.ipynb"'
-    name = shown_name(f"{HOSTILE * 20}\n.ipynb")
-    assert name.isprintable() and name.endswith(".ipynb'") and len(name) < 10 * LONGEST_NAME
+STACKED = "e" + "\u0301\u0316\u20dd" * 30 + "!"
+VIETNAMESE = "Nguye\u0302\u0303n"  # two marks on one letter
 
 
-@pytest.mark.parametrize("make", [plain_line, plain_lines, as_html])
+@pytest.mark.parametrize(
+    ("make", "text", "expected"),
+    [
+        (shown_name, "tiny (1).ipynb", "'tiny (1).ipynb'"),
+        (shown_name, "Zoë's 学生.ipynb", '"Zoë\'s 学生.ipynb"'),
+        (plain_lines, "a\r\nb\n\tc", "a\nb\n\tc"),
+        (plain_line, "a\r\nb\n\tc", "a b c"),
+        # Stacked marks are left out.
+        (plain_lines, STACKED, "e\u0301\u0316!"),
+        (shown_name, STACKED, repr("e\u0301\u0316!")),
+        (plain_lines, VIETNAMESE, VIETNAMESE),
+    ],
+)
+def test_names_and_lines_are_shown(make, text, expected):
+    assert make(text) == expected
+
+
+@pytest.mark.parametrize("make", [plain_line, plain_lines, as_html, shown_name])
 def test_no_control_character_is_left(make):
+    """Names and lines have an end; the HTML of a text is no markup and no formula."""
     result = make(f"before {HOSTILE} after")
     assert result.isprintable() and "before" in result and "after" in result
     result.encode()
-
-
-def test_lines_are_kept_or_joined_and_have_an_end():
-    assert plain_lines("a\r\nb\n\tc") == "a\nb\n\tc"
-    assert plain_line("a\r\nb\n\tc") == "a b c"
-    assert len(plain_line("x" * 10**6)) < 1000
-
-
-def test_html_of_a_text_is_no_markup_and_no_formula():
-    html = as_html("<b>&lt; $x$ \\(y\\)\n\n*z*")
-    assert "<b>" not in html and "&amp;lt;" in html and "\n" not in html
-    assert "$x$" not in html and "\\(" not in html
+    if make in (plain_line, shown_name):
+        assert len(make(f"{'x' * 10**6}\n.ipynb")) < 10 * LONGEST_NAME
+    if make is as_html:
+        html = make("<b>&lt; $x$ \\(y\\)\n\n*z*")
+        assert "&amp;lt;" in html and not [part for part in ("<b>", "\n", "$x$", "\\(") if part in html]
 
 
 def test_a_log_that_is_kept_plain_shows_text_only():
@@ -279,14 +285,6 @@ def test_a_log_that_is_kept_plain_shows_text_only():
     assert "no 100% of it" in output and output.count("Traceback") == 2
     assert "\nFix the course.\nTraceback" in output and output.endswith("ValueError: something\n\n")
     assert words_of_failure("Traceback\n  x\nValueError: something") == "ValueError: something"
-
-
-def test_stacked_marks_are_left_out():
-    stacked = "e" + "\u0301\u0316\u20dd" * 30 + "!"
-    assert plain_lines(stacked) == "e\u0301\u0316!"
-    assert shown_name(stacked) == repr("e\u0301\u0316!")
-    vietnamese = "Nguye\u0302\u0303n"  # two marks on one letter
-    assert plain_lines(vietnamese) == vietnamese
 
 
 PNG = base64.b64decode(
@@ -357,9 +355,7 @@ def test_a_picture_in_an_answer_is_shown(tmp_path, text, attachments):
 def test_a_picture_that_is_not_shown_is_named(tmp_path, monkeypatch, text, attachments, remark):
     monkeypatch.setattr(pictures, "LARGEST_PICTURE", 1000)
     notebook = merged(tmp_path, answer(text, attachments))
-    assert [remark in recorded_remark for recorded_remark in recorded_remarks(notebook)] == (
-        [True] if remark else []
-    )
+    assert [remark in each for each in recorded_remarks(notebook)] == [True] * bool(remark)
     source = notebook.cells[0].source
     assert source.startswith("Because.") and source.endswith("It follows.") and len(source) < 300
     assert "attachments" not in notebook.cells[0]
@@ -367,10 +363,8 @@ def test_a_picture_that_is_not_shown_is_named(tmp_path, monkeypatch, text, attac
 
 def test_pictures_of_one_name_in_two_cells_stay_apart(tmp_path):
     contents = [base64.b64encode(PNG + end).decode() for end in (b"1", b"2")]
-    cells = [
-        answer("![](attachment:image.png)", {"image.png": {"image/png": content}}) for content in contents
-    ]
-    notebook = merged(tmp_path, *cells)
+    attached = [{"image.png": {"image/png": content}} for content in contents]
+    notebook = merged(tmp_path, *(answer("![](attachment:image.png)", each) for each in attached))
     html = prose.as_html(notebook.cells[0].source, notebook.cells[0].attachments)
     assert [html.count(content) for content in contents] == [1, 1]
 
@@ -384,11 +378,10 @@ def test_all_pictures_together_have_a_limit(tmp_path, monkeypatch):
     assert len(recorded_remarks(notebook)) == 1
 
 
-@given(
-    st.lists(st.sampled_from([*PIECES, "![x](attachment:a)", "<img src=attachment:a>"]), max_size=20).map(
-        "".join
-    )
-)
+PICTURES = [*PIECES, "![x](attachment:a)", "<img src=attachment:a>"]
+
+
+@given(st.lists(st.sampled_from(PICTURES), max_size=20).map("".join))
 @settings(max_examples=300, deadline=None)
 def test_beside_its_picture_prose_is_no_more_than_text(text):
     picture = Picture(PNG)

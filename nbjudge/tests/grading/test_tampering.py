@@ -135,48 +135,34 @@ def run(kernel, code: str) -> None:
     assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
 
 
-def judged(kernel, double: Exercise) -> Verdict:
-    return judge_exercise(double, lambda x: 2 * x, kernel.call, seed=7)
+def judged_after(kernel, double: Exercise, code: str) -> Verdict:
+    """The verdict on the answer after this code has run; the kernel is as before afterwards."""
+    run(kernel, f"double = right\n{code}")
+    try:
+        return judge_exercise(double, lambda x: 2 * x, kernel.call, seed=7)
+    finally:
+        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
 
 
-def is_told_why(verdict: Verdict) -> bool:
+FORGED = {name: f"def double(x):\n    return {returned}" for name, returned in OBJECTS.items()} | TAMPERING
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("code", FORGED.values(), ids=FORGED)
+def test_a_reply_of_another_form_is_0_with_a_reason(kernel, double, code):
+    """So is an answer of another kind."""
+    verdict = judged_after(kernel, double, code)
+    assert verdict.points == 0 and verdict.message
     cell = nbformat.v4.new_code_cell("")
     write_verdict(cell, verdict)
     nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
-    page = as_html(verdict)
-    page.encode("utf-8")
-    return bool(verdict.message) and len(page) < 20_000
-
-
-@pytest.mark.parametrize("returned", OBJECTS.values(), ids=OBJECTS)
-def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
-    run(kernel, f"def double(x):\n    return {returned}")
-    verdict = judged(kernel, double)
-    assert verdict.points == 0
-    assert is_told_why(verdict)
-
-
-def judged_after(tampering, kernel, exercise):
-    """Return what a right answer earns after this code has run; the kernel is as before afterwards."""
-    run(kernel, f"double = right\n{tampering}")
-    try:
-        return judged(kernel, exercise)
-    finally:
-        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
+    assert len(as_html(verdict).encode("utf-8")) < 20_000
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("tampering", HARMLESS.values(), ids=HARMLESS)
 def test_what_an_honest_student_does_costs_nothing(kernel, double, tampering):
-    assert judged_after(tampering, kernel, double).points == 2
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
-def test_a_reply_of_another_form_is_0_with_a_reason(kernel, double, tampering):
-    verdict = judged_after(tampering, kernel, double)
-    assert verdict.points == 0
-    assert is_told_why(verdict)
+    assert judged_after(kernel, double, tampering).points == 2
 
 
 @pytest.mark.parametrize(
@@ -184,5 +170,5 @@ def test_a_reply_of_another_form_is_0_with_a_reason(kernel, double, tampering):
     ["torch.nn.Parameter(2 * x)[:]", "(2 * x)[None][0]", "(x + x).mT.mT if x.dim() > 1 else x + x"],
 )
 def test_a_parameter_or_a_view_counts_as_its_tensor(kernel, double, right):
-    run(kernel, f"def double(x):\n    return {right}")
-    assert judged(kernel, double).groups[0].is_earned
+    code = f"def double(x):\n    return {right}"
+    assert judged_after(kernel, double, code).groups[0].is_earned

@@ -8,7 +8,6 @@ is written down, it is not an error. The report is `report.json`.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -85,29 +84,25 @@ class Comparison:
     reason: str
 
 
-def compare(stock: Graded, ours: Graded, accepted: Mapping[str, str] | None = None) -> list[Comparison]:
+def compare(stock: Graded, ours: Graded) -> list[Comparison]:
     """Compare every graded cell that at least one of two runs over the same class has.
 
-    `accepted` has reasons for differences that are known, by a regular expression that matches "assignment
-    student notebook cell". A difference without a known reason has an empty `reason`.
+    A difference without a known reason has an empty `reason`.
     """
     return [
-        _compared(stock, ours, work, cell, accepted or {})
+        _compared(stock, ours, work, cell)
         for work in dict.fromkeys([*stock.scores, *ours.scores])
         for cell in dict.fromkeys([*_grades(stock, work), *_grades(ours, work)])
     ]
 
 
-def _compared(stock: Graded, ours: Graded, work: str, cell: str, accepted: Mapping[str, str]) -> Comparison:
+def _compared(stock: Graded, ours: Graded, work: str, cell: str) -> Comparison:
     before, after = (_grade(each, work, cell) for each in (stock, ours))
     verdict = "equal" if before == after else "better" if before is None else "WORSE"
     if before and after and before != after:
         change = ((after[0] or 0) - (before[0] or 0), before[1] - after[1])
         verdict = "better" if change > (0, 0) else "WORSE"
     reason = "" if verdict == "equal" else _reason(stock, ours, work, cell, before)
-    for pattern, listed in accepted.items():
-        if verdict != "equal" and re.search(pattern, f"{work} {cell}"):
-            reason = listed
     return Comparison(work, cell, before, after, verdict, reason)
 
 

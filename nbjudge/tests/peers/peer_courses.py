@@ -1,7 +1,7 @@
 """Assignments to be graded by stock nbgrader and by nbjudge, and the students who hand them in.
 
 The first ones are nbgrader's own fixtures and the example course of its documentation, read from the
-installed package. Then six small courses with the traits of public ones, each handed in by a class of six.
+installed package. Then five small courses with the traits of public ones, each handed in by a class of six.
 None has cell ids, as 123 of 125 public instructor notebooks. Imports are in cells without nbgrader metadata.
 """
 
@@ -416,25 +416,6 @@ Add cells that analyse data of your own.
 5 points: a plot with labels
 === END MARK SCHEME ===
 """
-# nbgrader writes the tests itself, from the solution's values.
-AUTOTEST = """
-#%% plain
-import math
-#%% answer area
-def area(radius):
-    ### BEGIN SOLUTION
-    return math.floor(math.pi * radius**2)
-    ### END SOLUTION
-#%% answer areas
-### BEGIN SOLUTION
-areas = [area(each) for each in range(4)]
-### END SOLUTION
-#%% test area_test 2
-### AUTOTEST area(3)
-### HASHED AUTOTEST area(10)
-#%% test areas_test 1
-### AUTOTEST areas
-"""
 # Magics in plain, locked and test cells, a module beside the notebook with assertions under the names they
 # had in nose, and a test that looks whether an answer calls another one.
 MAGICS = """
@@ -542,6 +523,5 @@ TRAITS = (
         course_files=(HEADER_FILE,),
         settings=(HEADER,),
     ),
-    _course("autotest", {"autotest": AUTOTEST}, course_files=(RULES,)),
     _course("magics", {"magics": MAGICS}, "", "helper.py"),
 )

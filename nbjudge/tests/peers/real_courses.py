@@ -8,7 +8,6 @@ answers, an answer that does not compile, a deleted test cell, and own failing c
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -104,14 +103,13 @@ def main() -> int:
     if not notebooks:
         print(f"{options.folder} has no nbgrader notebook in Python that can be graded automatically.")
         return 2
-    accepted = json.loads(options.accepted.read_text()) if options.accepted else {}
     lines = options.config.read_text() if options.config else ""
     folder = Path(tempfile.mkdtemp(prefix="real-course-")) if options.keep is None else options.keep
     folder.mkdir(parents=True, exist_ok=True)
     configs = {"stock": STOCK + lines, "ours": STOCK + lines + OURS.removeprefix(STOCK)}
     print(f"Grading {notebooks * len(options.students)} notebooks with each grader in {folder}.", flush=True)
     graded = run_both(folder, [str(options.folder.resolve()), *options.students], configs)
-    return _report(graded, accepted, options.all)
+    return _report(graded)
 
 
 def _options() -> argparse.Namespace:
@@ -123,24 +121,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--students", nargs="+", choices=CLASS, default=list(CLASS), help="only these of the six students"
     )
-    parser.add_argument("--all", action="store_true", help="print equal cells, too, not only differences")
     parser.add_argument(
         "--config", type=Path, help="a file of further lines for the nbgrader_config.py of both graders"
-    )
-    parser.add_argument(
-        "--accepted",
-        type=Path,
-        help="a JSON file of reasons for known differences, by a regular expression that matches "
-        "'ASSIGNMENT STUDENT NOTEBOOK CELL'",
     )
     parser.add_argument("--keep", type=Path, help="a new folder for the two graded courses (default: /tmp)")
     return parser.parse_args()
 
 
-def _report(graded: dict[str, Graded], accepted: dict[str, str], show_equal: bool) -> int:
-    compared = compare(graded["stock"], graded["ours"], accepted)
+def _report(graded: dict[str, Graded]) -> int:
+    compared = compare(graded["stock"], graded["ours"])
     for one in compared:
-        if show_equal or one.verdict != "equal":
+        if one.verdict != "equal":
             print(f"{one.verdict:7}{one.work}, {one.cell}: {one.stock} and {one.ours}. {one.reason}")
     for name, grader in graded.items():
         print(f"{name}: {len(grader.scores)} notebooks have a grade.")

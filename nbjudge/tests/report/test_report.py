@@ -36,7 +36,8 @@ def notebook_of(root: Path, student: str) -> Path:
     return root / "autograded" / student / FOLDER / f"{NAME}.ipynb"
 
 
-def test_the_first_sentence_says_it_all(written):
+def test_tables_count_each_student_once(written):
+    """The first sentence says it all; it is listed who failed, and who waits."""
     _, report_data = written
     # ada 4.5, beryl 4 - 1, three without `double`'s 2 (of these one without `row_sums`' 2), edith 0
     assert report_data["summary"][0] == (
@@ -45,24 +46,6 @@ def test_the_first_sentence_says_it_all(written):
     )
     assert "1 submission has no grade yet." in report_data["summary"]
     assert "1 of the 8 students on the list handed in nothing." in report_data["summary"]
-
-
-def test_points_are_those_that_nbgrader_exports(graded_class, written):
-    folder, _ = written
-    with opened(graded_class) as gradebook:
-        exported = {
-            assignment_submission.student.id: max(
-                0.0, assignment_submission.score - assignment_submission.late_submission_penalty
-            )
-            for assignment_submission in gradebook.assignment_submissions(FOLDER)
-        }
-    found = {row["student"].removeprefix("'"): row["points"] for row in rows(folder, "students")}
-    assert {student: float(points) for student, points in found.items() if points} == exported
-    assert {student for student, points in found.items() if not points} == {ABSENT, UNGRADED}
-
-
-def test_tables_count_each_student_once(written):
-    _, report_data = written
     tables = report_data["tables"]
     exercises = {row["exercise"]: (row["full"], row["part"], row["none"]) for row in tables["exercises"]}
     assert exercises == {"double": (1, 1, 4), "row_sums": (4, 0, 2), "biggest": (3, 0, 2)}
@@ -74,11 +57,6 @@ def test_tables_count_each_student_once(written):
     assert sorted(mistake["who"]) == sorted([TAG, FORMULA, COMMA])
     others = {row["sentence"]: row["who"] for row in tables["other_findings"]}
     assert others["`row_sums` is not written yet."] == [TAG]
-
-
-def test_who_failed_and_who_waits_is_listed(written):
-    _, report_data = written
-    tables = report_data["tables"]
     failures = {row["who"][0]: (row["what"], row["why"]) for row in tables["failures"]}
     assert set(failures) == {LATE, BROKEN}
     assert failures[LATE] == ("stops with BerylsError", "Beryl was here <b>")
@@ -89,6 +67,18 @@ def test_who_failed_and_who_waits_is_listed(written):
     assert states[ABSENT] == "not handed in" and states[UNGRADED] == "not graded"
     seconds = {row["student"]: row["seconds"] for row in tables["students"]}
     assert seconds["ada"] > 0 and seconds[BROKEN] is None
+
+
+def test_points_are_those_that_nbgrader_exports(graded_class, written):
+    folder, _ = written
+    with opened(graded_class) as gradebook:
+        submissions = gradebook.assignment_submissions(FOLDER)
+        exported = {
+            each.student.id: max(0.0, each.score - each.late_submission_penalty) for each in submissions
+        }
+    found = {row["student"].removeprefix("'"): row["points"] for row in rows(folder, "students")}
+    assert {student: float(points) for student, points in found.items() if points} == exported
+    assert {student for student, points in found.items() if not points} == {ABSENT, UNGRADED}
 
 
 def test_remarks_are_in_page_table_and_json(written):
@@ -104,22 +94,17 @@ def test_remarks_are_in_page_table_and_json(written):
 
 
 def test_what_is_wrong_with_the_assignment_is_a_remark(class_copy, report, tmp_path):
-    """What its solution lost when the class was graded, see `check_solution`."""
+    """What its solution lost when the class was graded; the course chooses separator and decimal sign."""
     sentence = "The notebook “tiny”: the test in cell 5 returns 3."
     (class_copy / SOLUTIONS_FILE).write_text(json.dumps({f"{FOLDER}/tiny": ["digest", sentence]}))
-    assert report(class_copy, FOLDER, "--output", tmp_path / "out").exit_code == 0
-    assert rows(tmp_path / "out", "remarks")[0] == {"who": "", "remark": sentence}
-    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert "(the assignment)" in page and "returns 3." in page
-
-
-def test_the_course_chooses_separator_and_decimal_sign(class_copy, report, tmp_path):
     with (class_copy / "nbgrader_config.py").open("a") as config:
         config.write("\nc.CsvFiles.separator = 'semicolon'\nc.CsvFiles.decimal = 'comma'\n")
     assert report(class_copy, FOLDER, "--output", tmp_path / "out").exit_code == 0
     lines = (tmp_path / "out" / "students.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert lines[0].startswith('"student";"name";')
-    assert any(";4,5;" in line for line in lines)
+    assert lines[0].startswith('"student";"name";') and any(";4,5;" in line for line in lines)
+    assert (tmp_path / "out" / "remarks.csv").read_text("utf-8-sig").splitlines()[1] == f'"";"{sentence}"'
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "(the assignment)" in page and "returns 3." in page
 
 
 def test_a_spreadsheet_takes_no_field_for_a_formula(written):
@@ -171,6 +156,7 @@ def test_a_report_to_be_shown_names_no_one(graded_class, report, tmp_path):
     assert report(graded_class, FOLDER, "--anonymous", "--output", out).exit_code == 0
     text = "\n".join(path.read_text(encoding="utf-8") for path in out.iterdir())
     assert not (out / "remarks.csv").exists() and "Remarks on submissions" not in text
+    assert not (out / "students.csv").exists()
     for told in ("ada", LATE, "Beryl", "Chlo", "HYPERLINK", "dora", BROKEN, ABSENT, UNGRADED, "img src=x"):
         assert told not in text
     assert "3 of 5 made the mistake `unchanged`" in text
@@ -182,8 +168,7 @@ def test_an_anonymous_report_is_kept_apart(class_copy, report):
     assert report(class_copy, FOLDER).exit_code == 0
     assert report(class_copy, FOLDER, "--anonymous").exit_code == 0
     reports = class_copy / "reports"
-    assert (reports / FOLDER / "students.csv").exists()
-    assert not (reports / f"{FOLDER}-anonymous" / "students.csv").exists()
+    assert (reports / FOLDER / "students.csv").exists() and (reports / f"{FOLDER}-anonymous").exists()
     refused = report(class_copy, FOLDER, "--anonymous", "--output", reports / FOLDER)
     assert isinstance(refused.exception, CourseError) and "students.csv" in str(refused.exception)
 
@@ -261,6 +246,10 @@ def test_what_is_wrong_is_said_in_one_sentence(class_copy, report, tmp_path):
 
     assert "There is no assignment '99_none'" in refusal("99_none")
     assert "a file" in refusal(FOLDER, "--output", tmp_path / "a file")
+    with opened(class_copy) as book:
+        for student in [each.id for each in book.students]:
+            book.remove_student(student)
+    assert "No submission of 01_tiny has been graded" in refusal(FOLDER)
     gradebook = class_copy / "gradebook.db"
     gradebook.rename(tmp_path / "moved")
     assert f"There is no gradebook {gradebook}" in refusal(FOLDER) and not gradebook.exists()
@@ -271,14 +260,6 @@ def test_what_is_wrong_is_said_in_one_sentence(class_copy, report, tmp_path):
     assert "db_url" in refusal(FOLDER)
     config.write_text("this is no Python")
     assert f"{config} does not load" in refusal(FOLDER)
-
-
-def test_nothing_graded_is_said(class_copy, report):
-    with opened(class_copy) as gradebook:
-        for student in [each.id for each in gradebook.students]:
-            gradebook.remove_student(student)
-    ended = report(class_copy, FOLDER)
-    assert "No submission of 01_tiny has been graded" in str(ended.exception)
 
 
 SORTED = "#students table tbody th"

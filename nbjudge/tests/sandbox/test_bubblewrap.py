@@ -29,11 +29,6 @@ def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.integration
-def test_on_this_machine_a_sandbox_can_be_made():
-    assert bubblewrap.sandbox_refusal() is None
-
-
-@pytest.mark.integration
 def test_a_path_through_the_folder_above_works():
     above = Path(sys.executable).parent / ".." / "bin" / Path(sys.executable).name
     code = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.sandbox_refusal())"
@@ -45,26 +40,20 @@ def test_a_missing_bubblewrap_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     refusal = bubblewrap.sandbox_refusal()
     assert "no `bwrap` on this machine" in refusal
-    assert "apt-get install bubblewrap" in refusal
-    assert "dnf install bubblewrap" in refusal
+    assert "apt-get install bubblewrap" in refusal and "dnf install bubblewrap" in refusal
+    with pytest.raises(SandboxError, match="there is no `bwrap`"):  # and nothing is started
+        ForkServer(())
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("does", "reason"),
     [
-        (
-            "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
-            "No permissions to create new namespace",
-        ),
-        (
-            "echo first >&2; echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
-            "setting up uid map",
-        ),
+        ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1", "No permissions to create"),
+        ("echo first >&2; echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1", "setting up uid"),
         ("exit 3", "it ended with status 3"),
         ("echo 'bwrap: one' >&2; echo 'bwrap: two' $(seq 200) >&2; exit 1", "two 1 2"),
     ],
-    ids=["no namespaces", "no user map", "no reason", "many words"],
 )
 def test_a_forbidden_bubblewrap_is_explained(does, reason, tmp_path, monkeypatch):
     a_bwrap_that(does, tmp_path, monkeypatch)
@@ -91,12 +80,6 @@ def test_elsewhere_than_on_linux_it_says_so(monkeypatch):
     assert bubblewrap.sandbox_refusal() == "The sandbox needs Linux; this is darwin."
 
 
-def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SandboxError, match="there is no `bwrap`"):
-        ForkServer(())
-
-
 def test_all_but_four_privileges_are_dropped(tmp_path):
     command = bubblewrap.command(tmp_path, 5, ["numpy"])
     assert command[0] == "bwrap"
@@ -106,4 +89,4 @@ def test_all_but_four_privileges_are_dropped(tmp_path):
     assert given == {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
     writable = [command[at + 1] for at, word in enumerate(command) if word == "--bind"]
     assert writable == [str(tmp_path)]  # the folder of the sockets
-    assert shutil.which("bwrap")
+    assert "/dev/zero" not in command  # several could map it

@@ -132,31 +132,22 @@ def test_the_graders_variables_are_not_there(view):
     assert {name: view["environment"][name] for name in ENVIRONMENT} == ENVIRONMENT
 
 
-def test_a_kernel_sees_only_its_own_processes(view):
+def test_it_sees_only_its_own_and_has_no_privileges(view):
+    """No process of others, and no open file that leads out of the sandbox."""
     assert view["processes"] == [1]
     assert view["self"] == {"pid": 1, "parent": 0, "session": 1}
     assert view["host"] != socket.gethostname()
-
-
-def test_it_has_no_privileges(view):
     state = view["state"]
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         assert int(state[kind], 16) == 0, kind
-    assert state["NoNewPrivs"] == "1"
-    assert state["Uid"] == "1000"
-
-
-def test_nothing_open_leads_out_of_the_sandbox(view):
+    assert (state["NoNewPrivs"], state["Uid"]) == ("1", "1000")
     files = [name for name in view["open"] if name.startswith("/") and not name.startswith("/proc/")]
     assert set(files) <= {"/dev/null", "/dev/urandom", "/dev/random"}
     assert not any("memfd" in name for name in view["open"])
 
 
 def test_random_numbers_differ_by_notebook(view, another_view):
-    for library, one, other in zip(
-        ("random", "numpy", "torch"), view["random"], another_view["random"], strict=False
-    ):
-        assert one != other, library
+    assert not set(view["random"]) & set(another_view["random"])
 
 
 def the_interpreter() -> psutil.Process:
@@ -221,39 +212,24 @@ def test_the_next_kernel_is_begun_while_this_one_runs(start, tmp_path):
         assert kernel.says("print(open('given.txt').read())") == "only now"
 
 
-def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
-    with start(tmp_path):
-        pass
-    begun = the_next_kernel()
-    with start(tmp_path, replace(PATIENT, open_files=100)) as kernel:
-        assert kernel.pid != begun.pid
-        assert (
-            kernel.says("import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))") == "(100, 100)"
-        )
-    psutil.wait_procs([begun], timeout=10)
-    assert not begun.is_running()
+LIMIT = "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
 
 
-@pytest.mark.parametrize("who", ["kernel", "supervisor"])
-def test_a_dead_next_kernel_costs_nothing(start, tmp_path, who):
-    with start(tmp_path):
-        pass
-    begun = the_next_kernel()
-    (begun if who == "kernel" else begun.parent()).kill()
-    with start(tmp_path) as kernel:
-        assert kernel.pid != begun.pid
-        assert kernel.says("print('hello')") == "hello"
-
-
-@pytest.mark.parametrize("dead", ["interpreter", "sandbox"])
-def test_a_dead_one_is_replaced_at_once(start, tmp_path, dead):
+@pytest.mark.parametrize("change", ["other limits", "kernel", "supervisor", "interpreter", "sandbox"])
+def test_a_dead_or_unfit_next_kernel_is_replaced(start, tmp_path, change):
+    """At once: whatever is killed, and where the next notebook has other limits."""
     with start(tmp_path):
         old = current_fork_server(MODULES)
-        process = the_interpreter() if dead == "interpreter" else psutil.Process(old._process.pid)
-    process.kill()
-    with start(tmp_path) as kernel:
-        assert kernel.says("print('hello')") == "hello"
-    assert current_fork_server(MODULES) is not old
+    begun = the_next_kernel()
+    if change != "other limits":
+        processes = {"kernel": begun, "supervisor": begun.parent(), "interpreter": the_interpreter()}
+        processes["sandbox"] = psutil.Process(old._process.pid)
+        processes[change].kill()
+    with start(tmp_path, replace(PATIENT, open_files=100)) as kernel:
+        assert kernel.pid != begun.pid and kernel.says(LIMIT) == "100"
+    psutil.wait_procs([begun], timeout=10)
+    assert not begun.is_running()
+    assert (current_fork_server(MODULES) is old) == (change not in ("interpreter", "sandbox"))
 
 
 def test_kernels_end_with_it(start, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from nbjudge.kernel.protocol import request
 from nbjudge.tutor import conversation
-from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest, PackedRequests
+from nbjudge.tutor.conversation import Conversation, ConversationEndedError, PackedRequests
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import Material
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
@@ -52,18 +52,16 @@ def answer_to(request):
 
 
 def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
+    reply = begin(tutor)
+    assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
+    assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
+    assert ended.wait(10) and not tutor._open
+    ended.clear()
     monkeypatch.setattr(conversation, "PATIENCE", 0.05)
     reply = begin(tutor)
     assert ended.wait(10)
     assert tutor.reply(answer_to(reply)) == Notice(sentence=CHECK_ENDED)
     assert not tutor._open and not tutor.called_exercise
-
-
-def test_an_answer_in_time_is_followed_up(tutor):
-    reply = begin(tutor)
-    assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
-    assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
-    assert not tutor._open
 
 
 def test_endless_work_is_not_waited_for(monkeypatch):
@@ -84,13 +82,6 @@ def test_an_exercise_has_one_conversation(ended, tutor):
     for number in range(2 * MOST_CONVERSATIONS):
         begin(tutor, f"exercise {number}")
     assert len(tutor._open) == MOST_CONVERSATIONS
-
-
-def test_an_open_question_ends_with_the_close(ended):
-    closed = Conversation(two_questions)
-    assert isinstance(closed.next(), KernelRequest)
-    closed.close()
-    assert ended.wait(10)
 
 
 def test_the_text_is_the_questions_and_made_once(monkeypatch):

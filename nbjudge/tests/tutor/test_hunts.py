@@ -67,6 +67,8 @@ def test_hunts_begin_with_the_first_open_one(tutor):
     assert asked(tutor, "show", number=0, fixed=[first.id]).id == second.id
     listed = asked(tutor, "list").hunts
     assert listed["ps1"]["deviation"] == [first.id, second.id]
+    closed = Tutor(material_of(find_course(EXAMPLE), default=Disclosure.MEASURED))  # as answers are
+    assert "not open" in asked(closed, "show").sentence and asked(closed, "list").hunts == {}
 
 
 def test_a_call_tells_it_apart_or_not(tutor):
@@ -140,13 +142,6 @@ def test_a_hunt_that_there_is_not(tutor, exercise, number, fields, words):
     assert words in sentence and "\n" not in sentence
 
 
-def test_hunts_are_closed_where_answers_are():
-    material = material_of(find_course(EXAMPLE), default=Disclosure.MEASURED)
-    tutor = Tutor(material)
-    assert "not open" in asked(tutor, "show").sentence
-    assert asked(tutor, "list").hunts == {}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -166,13 +161,11 @@ def test_a_broken_hunt_is_told_its_author(tmp_path, old, new, words):
 
 
 def test_every_hunt_of_the_example_is_one():
+    """Lines are counted without comments."""
     assignment = material_of(find_course(EXAMPLE)).assignments["ps1"]
     for name in assignment.hunt_tables:
         for hunt in assignment.hunts(name):
             assert hunt.smallest is not None and hunt.example is not None and 1 <= hunt.lines <= 3
-
-
-def test_lines_are_counted_without_comments():
     code = "def f(x):\n    # why\n    return x  # because\n"
     assert without_comments(code) == "def f(x):\n    return x"
     assert changed_lines(code, "def f(x):\n\n    return x\n") == 0

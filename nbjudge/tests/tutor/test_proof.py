@@ -107,11 +107,10 @@ def test_a_reply_without_proof_is_not_used(learner, tmp_path, impostor):
 
 
 def test_the_reply_of_a_tutor_that_has_the_key_is_used(learner):
-    assert learner(Impostor(sign_with=KEY), Notice(sentence="Well.")) == Notice(sentence="Well.")
-    assert learner(Impostor(429, sign_with=KEY), Notice(sentence="Wait.")) == Notice(sentence="Wait.")
-
-
-def test_a_refused_key_is_told_in_the_kernel(learner):
+    """A refused key is told in the kernel."""
+    for status, sentence in ((200, "Well."), (429, "Wait.")):
+        notice = Notice(sentence=sentence)
+        assert learner(Impostor(status, sign_with=KEY), notice) == notice
     with pytest.raises(TutorMissingError, match="did not accept this server's key"):
         learner(Impostor(403), Notice(sentence="anything"))
 
@@ -146,19 +145,13 @@ def says(tutor, exercise, code=""):
 
 
 def test_a_tutors_stderr_never_fills_a_pipe():
+    """A late reply is not the next one."""
     tutor = started(CHATTY)
     try:
         for characters in (0, 10 * 2**20):
             assert says(tutor, "write", str(characters)) == "write"
         assert says(tutor, "again") == "again"
         assert len(tutor._last_errors) <= 2000
-    finally:
-        tutor.stop()
-
-
-def test_a_late_reply_is_not_the_next_one():
-    tutor = started(CHATTY)
-    try:
         tutor._write(to_frame((99).to_bytes(NUMBER, "big") + encode(CheckRequest(exercise="old"))[0]))
         assert says(tutor, "new") == "new"
     finally:
@@ -176,12 +169,8 @@ def test_the_local_tutor_opens_no_port(monkeypatch):
     tutor = transport.start_tutor(REPOSITORY / "examples/statistics", "ps1")
     try:
         assert "no exercise 'x'" in says(tutor, "x")
-        process = psutil.Process(tutor._process.pid)
-        assert [
-            net_connection
-            for net_connection in process.net_connections()
-            if net_connection.status == psutil.CONN_LISTEN
-        ] == []
+        connections = psutil.Process(tutor._process.pid).net_connections()
+        assert psutil.CONN_LISTEN not in [connection.status for connection in connections]
     finally:
         tutor.stop()
 

@@ -55,11 +55,8 @@ def nbjudge(root: Path, *arguments: str, wait: bool = True) -> Any:
     """Run the command in a course: finished, with its words in `stdout`, or just begun."""
     line = [str(Path(sys.executable).parent / "nbjudge"), *arguments]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    # nbgrader calls alembic by its name; it is installed beside the interpreter.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "200"}
     start = subprocess.run if wait else subprocess.Popen
-    return start(line, cwd=root, env=environment, **pipes)
+    return start(line, cwd=root, env=os.environ | {"COLUMNS": "200"}, **pipes)
 
 
 def in_gradebook(root: Path, url: str | None = None) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,6 @@
 """A class on a cluster: workers without the course's disk, that die, join and are refused."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from machine import REFUSED
+from nbgrader_command import sandboxes_below
 from small_class import in_gradebook, notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
@@ -73,17 +74,10 @@ class Lab:
 
     def start(self, *command: str, cwd: Path | None = None, **environment: str) -> Program:
         words = self.folder / f"{time.monotonic_ns()}.txt"
-        settings = {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | environment
         with words.open("wb") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                env=os.environ | settings | environment,
-                start_new_session=True,
-            )
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            process = subprocess.Popen(command, cwd=cwd, env=environment, start_new_session=True, **pipes)
         self.programs.append(Program(process, words))
         return self.programs[-1]
 
@@ -91,7 +85,7 @@ class Lab:
         """A Dask worker that sees nothing of the folder `hidden`; on `path` its programs are found."""
         worker = (f"{PROGRAMS}/dask", "worker", self.scheduler, "--name", name, "--nthreads", str(threads))
         own = f"{hidden}/home"
-        settings = {"HOME": own, "TMPDIR": own, "FOUND_ON": path or f"{PROGRAMS}:{os.environ['PATH']}"}
+        settings = {"HOME": own, "TMPDIR": own, "FOUND_ON": path or os.environ["PATH"]}
         shell = ("unshare", "--mount", "/bin/sh", "-c", ON_A_DISK_OF_ITS_OWN, str(hidden))
         return self.start(*shell, *worker, **settings)
 
@@ -122,22 +116,6 @@ def lab(folder: Path) -> Iterator[Lab]:
             program.process.wait()
 
 
-def skip_without_mounts() -> None:
-    """Skip where no worker can have a disk of its own; in CI it must."""
-    can = os.geteuid() == 0 and shutil.which("unshare") is not None
-    if not can or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
-        assert not os.environ.get("CI"), "a mount namespace cannot be made"
-        pytest.skip("mount namespaces are root's to make, with `unshare`")
-
-
-def sandboxes_below(folder: Path) -> list[psutil.Process]:
-    """Sandboxes whose sockets lie below a folder."""
-    found = [
-        each for each in psutil.process_iter(["name", "cmdline"]) if "bwrap" in (each.info["name"] or "")
-    ]
-    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]
-
-
 def running(*command: str) -> list[psutil.Process]:
     found = psutil.process_iter(["cmdline"])
     return [process for process in found if process.info["cmdline"] == list(command)]
@@ -145,7 +123,10 @@ def running(*command: str) -> list[psutil.Process]:
 
 @pytest.fixture(name="lab")
 def lab_without_workers(tmp_path: Path) -> Iterator[Lab]:
-    skip_without_mounts()
+    """Skip where no worker can have a disk of its own; in CI it must."""
+    if REFUSED or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        assert not os.environ.get("CI"), "a mount namespace cannot be made"
+        pytest.skip("mount namespaces are root's to make, with `unshare`")
     with lab(tmp_path) as started:
         yield started
 

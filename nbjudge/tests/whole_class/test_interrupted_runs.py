@@ -73,10 +73,6 @@ def a_worker_of(run) -> psutil.Process:
     raise AssertionError("the run was over before it began")
 
 
-def soon_gone(processes: list[psutil.Process]) -> bool:
-    return not psutil.wait_procs(processes, timeout=30)[1]
-
-
 def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     run = begun_run(course)
     family = psutil.Process(run.pid).children(recursive=True)
@@ -85,7 +81,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     assert run.returncode == 130, output
     assert "Stopped" in output
     assert "Traceback" not in output
-    assert soon_gone(family)
+    assert not psutil.wait_procs(family, timeout=30)[1]
     done = graded_files(course)
     # nbgrader takes back what it had begun.
     assert len(list((course / "autograded").glob("*/*/*.ipynb"))) == len(done) >= 1
@@ -105,7 +101,7 @@ def test_killed_coordinator_takes_its_workers_along(course):
         family = psutil.Process(run.pid).children(recursive=True)
         run.kill()
         run.communicate()
-        assert soon_gone(family)
+        assert not psutil.wait_procs(family, timeout=30)[1]
     last = nbjudge(course, "grade", FOLDER, "--workers", "1")
     assert last.returncode == 0, last.stdout
     assert points(course) == EXPECTED
