@@ -27,6 +27,8 @@ SOLUTION = re.compile(
 # Links, and names such as lesson 3 or exercise 2.1, hold numbers that are none.
 NAMES = re.compile(r"\]\([^)]*\)|\b(?:lesson|problem|exercise)s? \d+(?:\.\d+)?(?: and \d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.,])−?\d+(?:,\d{3})*(?:\.\d+)?(?![A-Za-z_\d])")
+TERM = r"(?:\d+(?:,\d{3})*(?:\.\d+)?|ln |sin |cos |[√π()·/+−²% ])"
+EQUATION = re.compile(rf"(?<![\w^.,(/…ᵀ₀-₉])(?<![·+−/…] )(?=\d|\(|√|ln |sin |cos |−\d){TERM}+(?:={TERM}+)+")
 CHECK = re.compile(r"<!-- check\n(.*?)-->", re.DOTALL)
 PLAIN = {0.0, 1.0, 2.0}  # too common to be looked for
 NOT_YET = ("01", "02", "03", "04", "05", "06", "07", "08", "12")  # lessons that do not link to their sheet
@@ -78,6 +80,27 @@ def is_written(value, number):
     """Whether a number is the value, rounded to as many decimals as it is written with."""
     decimals = len(number.partition(".")[2])
     return abs(value - float(number)) <= (0.5 * 10**-decimals * (1 + 1e-6) if decimals else 1e-6)
+
+
+def sides(equation):
+    """Return the sides of an equation in a text, `3 · 4² = 48`, each as written and as a value."""
+    for side in equation.split("="):
+        code = side.strip().translate(str.maketrans({"·": "*", "−": "-", ",": "", "²": "**2", "π": "*pi"}))
+        code = re.sub(r" %$", "/100", code.replace("√", "sqrt ").replace("ln ", "log "))
+        code = re.sub(r"(log|sqrt|sin|cos) ([\d.]+)", r"\1(\2)", code)
+        yield side.replace(",", "").replace("−", "-").strip(), eval(code, vars(math).copy())
+
+
+@every_page
+def test_every_equation_holds(page):
+    for problem, (_, solution, _) in problems(page).items():
+        found = EQUATION.findall(solution.replace("**", ""))
+        for equation in (each for each in found if each.count("(") == each.count(")")):
+            (_, first), *others = sides(equation)
+            for written, value in others:
+                is_number = re.fullmatch(r"-?[\d.]+", written)
+                holds = is_written(first, written) if is_number else math.isclose(first, value, abs_tol=1e-9)
+                assert holds, f"{page.name}, solution {problem}: {equation}"
 
 
 @every_page
