@@ -8,6 +8,7 @@ import contextlib
 import io
 import math
 import re
+from fractions import Fraction
 
 import pytest
 import torch
@@ -29,6 +30,7 @@ NAMES = re.compile(r"\]\([^)]*\)|\b(?:lesson|problem|exercise)s? \d+(?:\.\d+)?(?
 NUMBER = re.compile(r"(?<![\w.,])−?\d+(?:,\d{3})*(?:\.\d+)?(?![A-Za-z_\d])")
 TERM = r"(?:\d+(?:,\d{3})*(?:\.\d+)?|ln |sin |cos |[√π()·/+−²% ])"
 EQUATION = re.compile(rf"(?<![\w^.,(/…ᵀ₀-₉])(?<![·+−/…] )(?=\d|\(|√|ln |sin |cos |−\d){TERM}+(?:={TERM}+)+")
+BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)  # an answer
 CHECK = re.compile(r"<!-- check\n(.*?)-->", re.DOTALL)
 PLAIN = {0.0, 1.0, 2.0}  # too common to be looked for
 NOT_YET = ("01", "02", "03", "04", "05", "06", "07", "08", "12")  # lessons that do not link to their sheet
@@ -60,9 +62,14 @@ def printed(folder, cell_id, number):
     return float(number)
 
 
+def ratio(value):
+    """Numerator and denominator of what is a fraction up to rounding."""
+    return Fraction(float(value)).limit_denominator(1000).as_integer_ratio()
+
+
 def computed(code):
     """Run what is beside a solution; the values of its lines that begin with `=`."""
-    names = {**vars(math), "torch": torch, "tensor": torch.tensor, "printed": printed}
+    names = {**vars(math), "torch": torch, "tensor": torch.tensor, "printed": printed, "ratio": ratio}
     values, statements = [], ""
     with contextlib.redirect_stdout(io.StringIO()):
         for line in code.splitlines():
@@ -111,7 +118,10 @@ def test_every_number_is_given_or_computed(page):
         given = PLAIN | set(map(float, numbers(text)))
         new = [number for number in dict.fromkeys(numbers(solution)) if float(number) not in given]
         known = given & set(map(float, numbers(solution)))
-        values = [v for v in computed(code) if not any(abs(v - number) < 1e-9 for number in known)]
+        values = computed(code)
+        for answer in numbers(" ".join(BOLD.findall(solution.split("\nTempting")[0]))):
+            assert any(is_written(value, answer) for value in values), (page.name, problem, answer)
+        values = [v for v in values if not any(abs(v - number) < 1e-9 for number in known)]
         assert len(new) == len(values) and all(map(is_written, values, new)), (
             f"{page.name}, solution {problem} has the numbers {new}, and computed are {values}."
         )
