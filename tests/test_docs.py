@@ -28,6 +28,7 @@ PAGES = [
     *(ROOT / name for name in ("checks/README.md", "nbjudge/README.md", "nbjudge/CHANGELOG.md")),
     *sorted(DOCS.glob("*.md")),
     *sorted(JUDGE_DOCS.glob("*.md")),
+    *sorted(page for page in (ROOT / "source").glob("*/*.md") if page.name != "torch-attention.md"),
 ]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).assignments.items() if name != "start_here"}

@@ -33,6 +33,8 @@ from nbjudge.course import SECTIONS, Assignment, Course, options_of, read_notebo
 HERE = Path(__file__).parent
 THEME = HERE / "theme"
 SURPRISES = "torch-attention.md"  # the one page of docs/ that learners read, too
+# The list of the problem sheets beside the first notebook; it leads to them, so no other list has them.
+SHEETS, ORPHAN = "problem_sheets.md", "---\norphan: true\n---\n\n"
 LINK_TO_CODE = re.compile(r"\[([^]]+)\]\(\.\./[^)]+\)")  # from docs/ to a file that the site does not have
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
 ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, the docstring."
@@ -88,6 +90,12 @@ def _prepare(course: Course, work: Path, console: Console) -> None:
         nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
         for name, content in page.files.items():
             (work / "beside" / lesson.folder / name).write_bytes(content)
+        for sheet in lesson.release_path.parent.glob("*.md"):
+            if sheet.name != SURPRISES:
+                mark = "" if sheet.name == SHEETS else ORPHAN
+                (work / "pages" / lesson.folder / sheet.name).write_text(
+                    mark + sheet.read_text("utf-8"), "utf-8"
+                )
     (work / "pages/index.md").write_text(front_page(lessons, pages), encoding="utf-8")
     (work / "beside/front").mkdir()
     for folder, page in pages.items():
@@ -113,7 +121,8 @@ def front_page(lessons: Sequence[Assignment], pages: Mapping[str, Page] | None =
         folder: PICTURE.format(name=f"{folder}.png") for folder in pages if _first_picture(pages[folder])
     }
     addresses = [f"{lesson.folder}/{lesson.name}.ipynb" for lesson in lessons]
-    contents = "\n".join([*addresses, "reference/index.md"])
+    sheets = [f"{x.folder}/{SHEETS}" for x in lessons if (x.release_path.parent / SHEETS).exists()]
+    contents = "\n".join([*addresses, *sheets, "reference/index.md"])
     return Template((HERE / "front_page.md").read_text("utf-8")).substitute(
         lessons="\n".join(
             _entry(lesson, address, pictures.get(lesson.folder, ""))
