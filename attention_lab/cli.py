@@ -74,7 +74,10 @@ def start(
 @app.command(rich_help_panel=LEARNERS)
 def practice(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Your work folder; by default the one you are in.")
+        Path,
+        typer.Argument(
+            metavar="DIR", show_default=False, help="Your work folder; by default the one you are in."
+        ),
     ] = Path(),
     exercises: Annotated[
         bool, typer.Option("--exercises", help="Write the notebook of due exercises; ask no cards.")

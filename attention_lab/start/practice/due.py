@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 CARDS = RECORD.with_name("cards.json")  # in the work folder: the ratings of cards
 MOST_EXERCISES, MOST_HUNTS, MOST_NEW_CARDS = 4, 2, 10  # a day
 QUESTIONS = 3  # before a lesson
-AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
-HUNTS = {"seen": AGAIN, "found": HARD, "fixed": GOOD}
 NO_FSRS = "The package fsrs is missing, which plans what is due: `pip install fsrs` in the course's Python."
 NO_LESSON = "There are no questions before lesson {number}: choose a lesson from 2 to {last}."
 DAMAGED = "{file} holds no results that can be read: it is now called {new}, and a new one begins."
@@ -58,21 +56,11 @@ class Practice:
         self.notebook = folder / PRACTICE / str(today) / "practice.ipynb"
         record, self.card_record = LearnerRecord(folder / RECORD), LearnerRecord(folder / CARDS)
         known, rated, cards = record.exercises(), self.card_record.exercises(), read_cards()
-        coded = [name for lesson in read_lessons(folder) for name in lesson.exercises_in_code]
-        histories = {name: known[name] for name in coded if name in known}
-        exercises = self._plans(
-            {
-                name: {_day(each.right_at): GOOD if each.tries + each.helps == 1 else HARD, **each.reviews}
-                for name, each in histories.items()
-                if each.is_right
-            }
-        )
-        hunts = self._plans(
-            {
-                name: {day: HUNTS.get(state, AGAIN) for day, state in each.hunted.items()}
-                for name, each in histories.items()
-            }
-        )
+        coded = {name for lesson in read_lessons(folder) for name in lesson.exercises_in_code}
+        histories = {name: history for name, history in known.items() if name in coded}
+        right = {name: history.reviews for name, history in histories.items() if history.is_right}
+        exercises = self._plans(right)
+        hunts = self._plans({name: history.hunted for name, history in histories.items()})
         self._cards = self._plans({name: rated[name].reviews for name in rated if name in cards})
 
         self.exercises = self._chosen("check", exercises, MOST_EXERCISES)
@@ -133,10 +121,3 @@ class Practice:
         """Return the probability that something is remembered today; 0 if it was never practised."""
         midnight = datetime.combine(self.today, time(), UTC)
         return self._scheduler.get_card_retrievability(plan, midnight) if plan else 0.0
-
-
-def _day(moment: str) -> str:
-    """Return the day of a moment where the learner is; empty if it is none."""
-    with suppress(ValueError, OverflowError):
-        return str(datetime.fromisoformat(moment).astimezone().date())
-    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from attention_lab.errors import CourseError
 from attention_lab.start.lessons import released_lessons
 from attention_lab.start.practice.cards import PracticeCard, as_plain
-from attention_lab.start.practice.due import AGAIN, CARDS, EASY, Practice
+from attention_lab.start.practice.due import CARDS, Practice
 from attention_lab.start.progress import SavedLesson, read_lessons
 from attention_lab.tutor import FIRST_LESSON
 
@@ -76,7 +76,7 @@ def ask_cards(cards: Sequence[PracticeCard], practice: Practice, console: Consol
             console.print(Text(as_plain(card.question), style="bold"))
             console.input("[dim]Enter shows the answer.[/] ")
             console.print(Text(as_plain(card.answer)))
-            while (rating := console.input(PROMPT).strip()) not in map(str, range(AGAIN, EASY + 1)):
+            while (rating := console.input(PROMPT).strip()) not in ("1", "2", "3", "4"):
                 console.print(NO_RATING)
             practice.card_record.add_review(card.id, str(practice.today), int(rating))
             if not practice.card_record.is_kept:
@@ -96,15 +96,11 @@ def write_notebook(practice: Practice) -> Path:
     if path.exists():
         return path
     cells = [("markdown", TITLE.format(day=practice.today), "")]
-    own = {
-        name: lesson.answer_of(name)
-        for lesson in read_lessons(practice.folder)
-        for name in lesson.exercises_in_code
-    }
+    own = {lesson.path.parent.name: lesson for lesson in read_lessons(practice.folder)}
     for lesson in read_lessons(released_lessons()):
         names = [name for name in lesson.exercises_in_code if name in practice.exercises]
         if names:
-            cells += _exercise_cells(lesson, own, names)
+            cells += _exercise_cells(lesson, own.get(lesson.path.parent.name, lesson), names)
     if practice.hunts:
         cells += [("markdown", HUNTS, ""), ("code", "from attention_lab import hunt", "")]
         cells += [("code", f"bug = hunt({name!r})\nbug", f"hunt-{name}") for name in practice.hunts]
@@ -129,19 +125,15 @@ def write_notebook(practice: Practice) -> Path:
     return path
 
 
-def _exercise_cells(
-    lesson: SavedLesson, own: Mapping[str, str], names: list[str]
-) -> list[tuple[str, str, str]]:
+def _exercise_cells(lesson: SavedLesson, own: SavedLesson, names: list[str]) -> list[tuple[str, str, str]]:
     """Return a lesson's set-up, the learner's answers before the due ones, and these with an empty cell."""
     places = {cell.name: place for place, cell in enumerate(lesson.cells)}
     cells = [("code", lesson.cells[places["setup"]].source, "")]
     before = lesson.exercises_in_code[: lesson.exercises_in_code.index(names[-1])]
-    empty = {name: lesson.answer_of(name) for name in before}
-    earlier = [
-        own[name] for name in before if own.get(name, empty[name]) != empty[name] and name not in names
-    ]
-    if earlier:
-        cells.append(("code", EARLIER + "\n\n\n".join(earlier), ""))
+    earlier = [own.answer_of(name) for name in before if name not in names]
+    written = [answer for answer in earlier if answer not in map(lesson.answer_of, before)]
+    if written:
+        cells.append(("code", EARLIER + "\n\n\n".join(written), ""))
     for name in names:
         statement, answer = (cell.source for cell in lesson.cells[places[name] - 1 : places[name] + 1])
         # A practice notebook is one folder deeper than a lesson.

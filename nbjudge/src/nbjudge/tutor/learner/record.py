@@ -12,7 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-FORGOTTEN, WITH_EFFORT, REMEMBERED = 1, 2, 3  # ratings of practice, as spaced repetition counts them
+FORGOTTEN, WITH_EFFORT, REMEMBERED = 1, 2, 3  # ratings, as spaced repetition counts them
+HUNTS = {"seen": FORGOTTEN, "found": WITH_EFFORT, "fixed": REMEMBERED}
 LAST_WORDS = "ended-the-kernel.txt"  # beside it: the exercise that was being checked when a kernel ended
 
 
@@ -30,8 +31,8 @@ class ExerciseHistory:
     right_code: str = ""
     mistakes: Mapping[str, str] = field(default_factory=dict)  # the sentence of each named mistake, by name
     hunts: Mapping[str, str] = field(default_factory=dict)  # found, fixed or seen, by the hunt's id
-    hunted: Mapping[str, str] = field(default_factory=dict)  # the last of these, by day
-    reviews: Mapping[str, int] = field(default_factory=dict)  # the rating of each day's practice
+    hunted: Mapping[str, int] = field(default_factory=dict)  # the rating of each day's last hunt
+    reviews: Mapping[str, int] = field(default_factory=dict)  # the rating of each day's checks
 
     @property
     def is_right(self) -> bool:
@@ -92,8 +93,9 @@ class LearnerRecord:
         """Record a check of an answer. It is another try if the code differs from the last check's."""
         before = self.exercise(name)
         is_right = points == max_points
+        if self._practice or code != before.code:
+            self._rate(name, is_right)
         if self._practice:
-            self._rate_practice(name, is_right)
             return
         self._change(
             name,
@@ -108,10 +110,9 @@ class LearnerRecord:
 
     def add_help(self, name: str) -> None:
         """Record that the learner was given help."""
-        if self._practice:
-            self._rate_practice(name, False)
-            return
-        self._change(name, helps=self.exercise(name).helps + 1)
+        self._rate(name, False)
+        if not self._practice:
+            self._change(name, helps=self.exercise(name).helps + 1)
 
     def add_mistakes(self, name: str, mistakes: Mapping[str, str]) -> None:
         """Record mistakes whose names the learner was told."""
@@ -119,22 +120,22 @@ class LearnerRecord:
 
     def add_hunt(self, name: str, folder: str, hunt: str, state: str) -> None:
         """Record that a wrong answer was found, fixed or seen without either. One that is fixed stays so."""
-        before, today = self.exercise(name), str(date.today())
-        is_fixed = before.hunts.get(hunt) == "fixed"
-        hunts = {**before.hunts, hunt: "fixed" if is_fixed else state}
-        hunted = {**before.hunted, today: state}
+        before = self.exercise(name)
+        known = before.hunts.get(hunt)
+        hunts = {**before.hunts, hunt: "fixed" if known == "fixed" else state}
+        hunted = {**before.hunted, str(date.today()): HUNTS[state]}
         self._change(name, lesson=before.lesson or folder, hunts=hunts, hunted=hunted)
 
     def add_review(self, name: str, day: str, rating: int) -> None:
         """Record how well something was remembered on a day: from 1, forgotten, to 4, at once."""
         self._change(name, reviews={**self.exercise(name).reviews, day: rating})
 
-    def _rate_practice(self, name: str, is_right: bool) -> None:
+    def _rate(self, name: str, is_right: bool) -> None:
         """Rate a check, or help with it. Once an answer is right, the day's rating stays."""
-        before = self.exercise(name).reviews.get(self._practice)
-        if before in (None, FORGOTTEN):
-            right = REMEMBERED if before is None else WITH_EFFORT
-            self.add_review(name, self._practice, right if is_right else FORGOTTEN)
+        reviews, day = self.exercise(name).reviews, self._practice or str(date.today())
+        if reviews.get(day, FORGOTTEN) == FORGOTTEN:
+            right = WITH_EFFORT if day in reviews else REMEMBERED
+            self.add_review(name, day, right if is_right else FORGOTTEN)
 
     def reset(self) -> None:
         """Delete the record of all exercises."""
