@@ -33,12 +33,11 @@ def has_tutor() -> bool:
 
 def begin_notebook() -> None:
     """Start the tutor while the learner reads."""
-    folder = Path.cwd()
-    is_practice = folder.parent.name == PRACTICE
-    work = folder.parent.parent if is_practice else folder.parent
-    record = None
-    if (work / FIRST_LESSON).is_dir():
-        record = nbjudge.tutor.LearnerRecord(work / RECORD, folder.name if is_practice else "")
+    folder, day = Path.cwd(), ""
+    work = folder.parent
+    if work.name == PRACTICE and (work.parent / FIRST_LESSON).is_dir():
+        work, day = work.parent, folder.name
+    record = nbjudge.tutor.LearnerRecord(work / RECORD, day) if (work / FIRST_LESSON).is_dir() else None
     nbjudge.tutor.begin_notebook(course_folder(), record, _load_for_pictures)
 
 

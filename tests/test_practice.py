@@ -18,13 +18,14 @@ import torch  # noqa: F401
 from rich.console import Console
 from torch import nn  # noqa: F401
 
+import nbjudge.tutor
 from attention_lab import cli
 from attention_lab.start.lessons import add_missing_lessons, released_lessons
 from attention_lab.start.practice import session
 from attention_lab.start.practice.cards import as_anki, as_plain, read_cards, write_deck
 from attention_lab.start.practice.due import CARDS, MOST_EXERCISES, Practice
 from attention_lab.start.progress_page import practice_today
-from attention_lab.tutor import RECORD
+from attention_lab.tutor import RECORD, begin_notebook
 from nbjudge.tutor import LearnerRecord
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +103,24 @@ def test_days_are_those_of_the_learner(tmp_path, hours, monkeypatch):
         reviews = answer_right(tmp_path, "softmax").exercise("softmax").reviews
     time.tzset()
     assert list(reviews) == [str(datetime.now(timezone(timedelta(hours=hours))).date())]
+
+
+@pytest.mark.parametrize(
+    ("place", "tries"), [("practice/01_dot_product", 1), ("mine/practice/2026-01-31", 0)]
+)
+def test_a_notebooks_folder_says_what_is_practice(tmp_path, place, tries, monkeypatch):
+    """A work folder may be called practice, too."""
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    work = tmp_path / place.partition("/")[0]
+    (work / "00_start_here").mkdir()
+    monkeypatch.chdir(folder)
+    begun = []
+    monkeypatch.setattr(nbjudge.tutor, "begin_notebook", lambda *given: begun.extend(given))
+    begin_notebook()
+    begun[1].add_check("softmax", folder.name, "code", 8, 8)
+    history = LearnerRecord(work / RECORD).exercise("softmax")
+    assert history.tries == tries and history.reviews
 
 
 def test_the_notebook_is_written_once_and_empty(work):
