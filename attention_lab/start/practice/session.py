@@ -103,7 +103,9 @@ def write_notebook(practice: Practice) -> Path:
             cells += _exercise_cells(lesson, own.get(lesson.path.parent.name, lesson), names)
     if practice.hunts:
         cells += [("markdown", HUNTS, ""), ("code", "from attention_lab import hunt", "")]
-        cells += [("code", f"bug = hunt({name!r})\nbug", f"hunt-{name}") for name in practice.hunts]
+        cells += [
+            ("code", f"bug = hunt({name!r}, early=True)\nbug", f"hunt-{name}") for name in practice.hunts
+        ]
     content = {
         "cells": [
             {"id": name or f"practice-{place}", "cell_type": kind, "metadata": {}, "source": source}
