@@ -91,7 +91,7 @@ $(demo_ready): $(set_up_files)
 	@$(install)
 	@touch $@
 
-$(ready): groups := lab,grading,bundle,site,test
+$(ready): groups := lab,anki,grading,bundle,site,test
 $(ready): $(set_up_files)
 	@$(make_venv)
 	@$(install)

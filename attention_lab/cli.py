@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,6 +69,34 @@ def start(
     options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
     open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
     end()
+
+
+@app.command(rich_help_panel=LEARNERS)
+def practice(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", show_default=False, help="Your work folder; by default the one you are in."
+        ),
+    ] = Path(),
+    exercises: Annotated[
+        bool, typer.Option("--exercises", help="Write the notebook of due exercises; ask no cards.")
+    ] = False,
+    before: Annotated[
+        int | None, typer.Option(metavar="LESSON", help="Ask three cards of lessons before this one.")
+    ] = None,
+    anki: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all cards as a deck for Anki (.apkg).")
+    ] = None,
+) -> None:
+    """Say what is due today, write due exercises into a notebook, and ask due cards."""
+    from attention_lab.start.practice.cards import write_deck
+    from attention_lab.start.practice.session import practise
+
+    if anki is None:
+        practise(folder, console, date.today(), before, with_cards=not exercises)
+    else:
+        console.print(f"{write_deck(anki)} cards for Anki: {anki}", highlight=False, soft_wrap=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbjudge.tutor
 
 RECORD = Path(".attention-lab") / "exercises.json"  # in the work folder
+PRACTICE = "practice"  # in the work folder: a folder for each day's practice notebook
 FIRST_LESSON = "00_start_here"  # only a learner's work folder has it beside the lessons
 for _name in ("TUTOR", "TUTOR_KEY"):  # as hubs have set them since the first version
     if _value := os.environ.get(f"ATTENTION_LAB_{_name}"):
@@ -32,8 +33,11 @@ def has_tutor() -> bool:
 
 def begin_notebook() -> None:
     """Start the tutor while the learner reads."""
-    work = Path.cwd().parent
-    record = work / RECORD if (work / FIRST_LESSON).is_dir() else None
+    folder, day = Path.cwd(), ""
+    work = folder.parent
+    if work.name == PRACTICE and (work.parent / FIRST_LESSON).is_dir():
+        work, day = work.parent, folder.name
+    record = nbjudge.tutor.LearnerRecord(work / RECORD, day) if (work / FIRST_LESSON).is_dir() else None
     nbjudge.tutor.begin_notebook(course_folder(), record, _load_for_pictures)
 
 

@@ -113,11 +113,11 @@ def needed(paths: Iterable[Path]) -> set[str]:
     return {canonical(distributions_of().get(module, [module])[0]) for module in foreign}
 
 
-LAB = PACKAGE / "start" / "jupyter_lab.py"
+LAB = [PACKAGE / "start/jupyter_lab.py", *PACKAGE.glob("start/practice/*.py")]
 # Whose code it is, and the groups of dependencies that they install.
 CODE = {
-    "a student's package": ([file for file in STUDENTS if file != LAB], ()),
-    "a student's JupyterLab": ([LAB], ("lab",)),
+    "a student's package": ([file for file in STUDENTS if file not in LAB], ()),
+    "a student's JupyterLab": (LAB, ("lab", "anki")),
     "a student's lessons": (LESSONS, ()),
     "an instructor's course": ([*INSTRUCTORS, *ROOT.glob("checks/**/*.py")], ("grading",)),
     "the site": (SITE, ("grading", "site")),

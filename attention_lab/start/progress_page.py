@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from html import escape
 from pathlib import Path
 
 import ipywidgets as widgets
 
+from attention_lab.errors import CourseError
+from attention_lab.start.practice.due import Practice
 from attention_lab.start.progress import (
     ExerciseProgress,
     LessonProgress,
@@ -29,6 +32,7 @@ NO_TUTOR = (
     "This table shows what the tutor has found, and this copy of the lessons comes without the tutor. Press "
     "Validate in a lesson's toolbar: it runs the lesson's tests and says which of them fail."
 )
+DUE = "Due for practice today: {due}. In a terminal, in this folder: <code>attention-lab practice</code>."
 NO_LESSONS = "There are no lessons beside this page: open it in the folder that `attention-lab start` made."
 
 
@@ -57,7 +61,7 @@ def show_progress(folder: Path | None = None) -> widgets.VBox:
     def draw(sentence: str = "") -> None:
         lessons = read_progress(folder, record)
         table.value = progress_table(lessons)
-        status.value = _status(sentence or what_is_next(lessons))
+        status.value = _status(sentence or what_is_next(lessons)) + practice_today(folder, date.today())
         confirm.layout.display = "none"
 
     def ask(_: object) -> None:
@@ -86,6 +90,17 @@ def what_is_next(lessons: list[LessonProgress]) -> str:
     link = f"../{lesson.lesson.path.parent.name}/{lesson.lesson.path.name}"
     title = escape(lesson.lesson.title)
     return f'Next: <code>{escape(exercise.name)}</code> in <a href="{escape(link)}">{title}</a>.'
+
+
+def practice_today(folder: Path, today: date) -> str:
+    """Return what is due for practice today, as HTML; empty if nothing is."""
+    try:
+        practice = Practice(folder, today)
+    except CourseError as error:
+        sentences = [with_code(str(error))]
+    else:
+        sentences = [*map(escape, practice.notes), *[DUE.format(due=practice)] * bool(str(practice))]
+    return "".join(f"<p>{sentence}</p>" for sentence in sentences)
 
 
 def progress_table(lessons: list[LessonProgress]) -> str:

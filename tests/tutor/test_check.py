@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -229,6 +230,22 @@ def test_a_class_is_known_again_in_the_notebook(notebook):
     record = LearnerRecord(notebook.folder.parent / RECORD).exercise("AttentionHead")
     assert record.tries == 2  # the same once more is no other try
     assert [record.code] == list(digests(right, "AttentionHead"))
+
+
+def test_practice_is_rated_and_changes_no_lesson(tmp_path):
+    record = LearnerRecord(tmp_path / RECORD)
+    with Notebook(tmp_path, "practice/2026-01-31") as notebook:
+        record.add_check("softmax", "01_dot_product", "code", 8, 8)
+        before = record.exercise("softmax")
+        notebook.run(
+            f"{SET_UP}, hunt\ndef softmax(scores):\n    raise NotImplementedError()\ncheck('softmax')"
+        )
+        assert record.exercise("softmax") == before
+        notebook.run(f"{UNSHIFTED}\ncheck('softmax')")
+        assert record.exercise("softmax").reviews["2026-01-31"] == 1
+        assert accepts_the_right_answer(notebook)
+        assert record.exercise("softmax") == replace(before, reviews={**before.reviews, "2026-01-31": 2})
+        assert "Wrong answer 1 to `softmax`" in notebook.run("hunt('softmax')")
 
 
 def test_files_beside_a_notebook_are_not_read(notebook):

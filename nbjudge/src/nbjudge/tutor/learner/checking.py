@@ -195,7 +195,9 @@ TAKEN = (
 
 
 def begin_notebook(
-    course: Path | None = None, record: Path | None = None, when_idle: Callable[[], object] | None = None
+    course: Path | None = None,
+    record: LearnerRecord | None = None,
+    when_idle: Callable[[], object] | None = None,
 ) -> None:
     """Start the tutor while the learner reads, and keep the name `check` for it.
 
@@ -208,13 +210,13 @@ def begin_notebook(
         The folder with the course's checks and source notebooks; by default the one in the environment
         variable `NBJUDGE_COURSE`, or the nearest one around the notebook.
     record
-        The file that keeps the learner's record; by default it is lost when the kernel ends.
+        The learner's record; by default it is lost when the kernel ends.
     when_idle
         Called once between two cells after the set-up cell, to import what later cells need.
     """
     connection.course = course or connection.course
     if record is not None:
-        use_record(LearnerRecord(record))
+        use_record(record)
     shell = get_ipython()
     if shell is None or not is_notebook(shell):
         return

@@ -6,11 +6,14 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, date, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+FORGOTTEN, WITH_EFFORT, REMEMBERED = 1, 2, 3  # ratings, as spaced repetition counts them
+HUNTS = {"seen": FORGOTTEN, "found": WITH_EFFORT, "fixed": REMEMBERED}
 LAST_WORDS = "ended-the-kernel.txt"  # beside it: the exercise that was being checked when a kernel ended
 
 
@@ -28,6 +31,8 @@ class ExerciseHistory:
     right_code: str = ""
     mistakes: Mapping[str, str] = field(default_factory=dict)  # the sentence of each named mistake, by name
     hunts: Mapping[str, str] = field(default_factory=dict)  # found, fixed or seen, by the hunt's id
+    hunted: Mapping[str, int] = field(default_factory=dict)  # the rating of each day's last hunt
+    reviews: Mapping[str, int] = field(default_factory=dict)  # the rating of each day's checks
 
     @property
     def is_right(self) -> bool:
@@ -36,10 +41,20 @@ class ExerciseHistory:
 
 
 class LearnerRecord:
-    """The record in a file. Without one, it is lost when the kernel ends."""
+    """The record in a file. Without one, it is lost when the kernel ends.
 
-    def __init__(self, file: Path | None = None) -> None:
-        self._file = file
+    Parameters
+    ----------
+    file
+        The file. If it holds something else, it is renamed, and `damaged` is its new path.
+    practice
+        The day of a practice notebook, as 2026-01-31. Its checks are rated and change nothing else: an answer
+        that is written again does not replace the one in the assignment.
+    """
+
+    def __init__(self, file: Path | None = None, practice: str = "") -> None:
+        self._file, self._practice = file, practice
+        self.damaged: Path | None = None
         self._exercises = dict[str, ExerciseHistory]()
 
     @property
@@ -56,10 +71,18 @@ class LearnerRecord:
                 return name
         return ""
 
+    @property
+    def is_kept(self) -> bool:
+        """Return whether it is in a file, which can be written."""
+        return self._file is not None
+
     def exercises(self) -> dict[str, ExerciseHistory]:
         """Return the records of all exercises that were checked."""
         if self._file is not None:
-            self._exercises = _read(self._file)
+            exercises = _read(self._file)
+            if exercises is None:
+                self.damaged = _set_aside(self._file)
+            self._exercises = exercises or {}
         return self._exercises
 
     def exercise(self, name: str) -> ExerciseHistory:
@@ -70,6 +93,10 @@ class LearnerRecord:
         """Record a check of an answer. It is another try if the code differs from the last check's."""
         before = self.exercise(name)
         is_right = points == max_points
+        if self._practice or code != before.code:
+            self._rate(name, is_right)
+        if self._practice:
+            return
         self._change(
             name,
             lesson=folder,
@@ -83,7 +110,9 @@ class LearnerRecord:
 
     def add_help(self, name: str) -> None:
         """Record that the learner was given help."""
-        self._change(name, helps=self.exercise(name).helps + 1)
+        self._rate(name, False)
+        if not self._practice:
+            self._change(name, helps=self.exercise(name).helps + 1)
 
     def add_mistakes(self, name: str, mistakes: Mapping[str, str]) -> None:
         """Record mistakes whose names the learner was told."""
@@ -92,8 +121,21 @@ class LearnerRecord:
     def add_hunt(self, name: str, folder: str, hunt: str, state: str) -> None:
         """Record that a wrong answer was found, fixed or seen without either. One that is fixed stays so."""
         before = self.exercise(name)
-        if before.hunts.get(hunt) != "fixed":
-            self._change(name, lesson=before.lesson or folder, hunts={**before.hunts, hunt: state})
+        known = before.hunts.get(hunt)
+        hunts = {**before.hunts, hunt: "fixed" if known == "fixed" else state}
+        hunted = {**before.hunted, str(date.today()): HUNTS[state]}
+        self._change(name, lesson=before.lesson or folder, hunts=hunts, hunted=hunted)
+
+    def add_review(self, name: str, day: str, rating: int) -> None:
+        """Record how well something was remembered on a day: from 1, forgotten, to 4, at once."""
+        self._change(name, reviews={**self.exercise(name).reviews, day: rating})
+
+    def _rate(self, name: str, is_right: bool) -> None:
+        """Rate a check, or help with it. Once an answer is right, the day's rating stays."""
+        reviews, day = self.exercise(name).reviews, self._practice or str(date.today())
+        if reviews.get(day, FORGOTTEN) == FORGOTTEN:
+            right = WITH_EFFORT if day in reviews else REMEMBERED
+            self.add_review(name, day, right if is_right else FORGOTTEN)
 
     def reset(self) -> None:
         """Delete the record of all exercises."""
@@ -107,7 +149,11 @@ class LearnerRecord:
         self._exercises = exercises
         if self._file is None:
             return
-        content = {name: asdict(history) for name, history in exercises.items()}
+        empty = asdict(ExerciseHistory())
+        content = {
+            name: {key: value for key, value in asdict(history).items() if value != empty[key]}
+            for name, history in exercises.items()
+        }
         try:
             self._file.parent.mkdir(exist_ok=True)
             new = self._file.with_suffix(f".{os.getpid()}.new")
@@ -117,17 +163,29 @@ class LearnerRecord:
             self._file = None
 
 
-def _read(file: Path) -> dict[str, ExerciseHistory]:
-    """Return the records in a file; none if it is missing or cannot be read."""
-    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
+def _set_aside(file: Path) -> Path | None:
+    """Rename a damaged file, and return its new path; None if that fails."""
+    numbers = ("" if number == 1 else f" {number}" for number in count(1))
+    paths = (file.with_stem(f"{file.stem} (damaged{number})") for number in numbers)
+    with suppress(OSError):
+        return file.rename(next(path for path in paths if not path.exists()))
+    return None
+
+
+def _read(file: Path) -> dict[str, ExerciseHistory] | None:
+    """Return the records in a file, none if it cannot be opened; None if it holds something else."""
+    try:
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        records, empty = {}, ExerciseHistory()
+        records, empty = {}, asdict(ExerciseHistory())
         for name, entry in content.items():
-            values = {known.name: entry[known.name] for known in fields(empty) if known.name in entry}
+            values = {key: value for key, value in entry.items() if key in empty}
             for key, value in values.items():
-                expected = getattr(empty, key)
+                expected = empty[key]
                 if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):
-                    return {}  # not a record of ours
+                    return None
             records[name] = ExerciseHistory(**values)
-        return records
-    return {}
+    except OSError:
+        return {}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    return records
