@@ -194,6 +194,8 @@ ADDRESSES_PER_THREAD = 80 * 2**20
 LOCKED_MEMORY = 64 * 2**10  # bytes
 PENDING_SIGNALS = 1000
 LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of its traceback
+# `!ls`, `name?`, `%magic`, `/call`, `,quote`, `;quote` and `name = %magic`, as IPython reads them.
+OWN_SYNTAX = re.compile(r"[!?](?!=)|^\s*[%/,;]|=\s*%")
 UNUSUAL_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvx\n]""")  # one that Python may warn about when it parses it
 
 # The switches of the machine in /proc.
@@ -340,12 +342,13 @@ def leave_plain_python(transformers: Any) -> None:
     """Have IPython look for its own syntax, such as `%time`, only in cells that are not plain Python.
 
     It tokenizes each cell in Python for this, which takes longer than most cells run. None of its own syntax
-    is valid Python.
+    is valid Python, and most cells hold no character that it could begin or end with.
     """
     transform = transformers.do_token_transforms
 
     def transform_if_not_python(lines: list[str]) -> list[str]:
-        return lines if is_plain_python("".join(lines)) else transform(lines)
+        may_be = any(map(OWN_SYNTAX.search, lines))
+        return transform(lines) if may_be and not is_plain_python("".join(lines)) else lines
 
     transformers.do_token_transforms = transform_if_not_python
 
