@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -65,12 +66,13 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 def sandboxes_of(root: Path) -> list[str]:
-    """Sandboxes that serve this course: their sockets lie in its temporary folder."""
+    """Sandboxes that serve this course: they print into a file in its temporary folder."""
     found = []
-    for process in psutil.process_iter(["name", "cmdline"]):
-        line = process.info["cmdline"] or []
-        if "bwrap" in (process.info["name"] or "") and any(str(root.parent) in word for word in line):
-            found.append(f"{process.pid} {process.info['name']}")
+    for process in psutil.process_iter(["name"]):
+        with suppress(OSError):
+            printed = os.readlink(f"/proc/{process.pid}/fd/2")
+            if "bwrap" in (process.info["name"] or "") and printed.startswith(f"{root.parent}/"):
+                found.append(f"{process.pid} {process.info['name']}")
     return found
 
 

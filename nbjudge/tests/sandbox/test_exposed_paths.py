@@ -175,8 +175,8 @@ def test_what_is_under_a_shown_folder_is_named(tmp_path):
     assert readable([("The course", course)], [course / ".venv" / "lib"]) is None
 
 
-def test_zeros_to_be_mapped_by_several_are_not_shown(tmp_path):
-    assert "/dev/zero" not in bubblewrap.command(tmp_path, 5, [])
+def test_zeros_to_be_mapped_by_several_are_not_shown():
+    assert "/dev/zero" not in bubblewrap.command(5, [])
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ EXPOSED_MODULES = ("a_course.plots", "a_course.pictures", "a_course.data.news")
 def test_only_named_modules_of_a_package_are_seen(a_course, monkeypatch):
     places = [a_course / "again", a_course / "lib"]
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
-    words = bubblewrap.command(a_course, 5, [], EXPOSED_MODULES)
+    words = bubblewrap.command(5, [], EXPOSED_MODULES)
     emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
     read_only = [words[at : at + 2] for at, word in enumerate(words, 1) if word == "--ro-bind"]
     emptied |= {place for shown, place in read_only if "null" in shown}
@@ -253,4 +253,4 @@ def test_only_the_learners_half_is_seen(monkeypatch):
 def test_a_missing_helper_is_told(a_course):
     for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
         with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
-            bubblewrap.command(a_course, 5, [], (name,))
+            bubblewrap.command(5, [], (name,))

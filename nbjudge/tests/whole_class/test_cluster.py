@@ -131,11 +131,14 @@ def skip_without_mounts() -> None:
 
 
 def sandboxes_below(folder: Path) -> list[psutil.Process]:
-    """Sandboxes whose sockets lie below a folder."""
-    found = [
-        each for each in psutil.process_iter(["name", "cmdline"]) if "bwrap" in (each.info["name"] or "")
-    ]
-    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]
+    """Sandboxes that print into a file below a folder."""
+    found = []
+    for process in psutil.process_iter(["name"]):
+        with suppress(OSError):
+            printed = os.readlink(f"/proc/{process.pid}/fd/2")
+            if "bwrap" in (process.info["name"] or "") and printed.startswith(str(folder)):
+                found.append(process)
+    return found
 
 
 def running(*command: str) -> list[psutil.Process]:

@@ -158,7 +158,7 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
+RELAY = "from nbjudge.kernel.jupyter_relay import main; main()"
 NO_KERNEL = (
     "There is no kernel {name!r} on this machine: install it, or if its notebooks are Python, have "
     "Python's kernel run them (c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
@@ -203,7 +203,7 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     except (ChannelError, TimeoutError) as error:
         kernel.close()
         raise SandboxError("The kernel died before it was ready.") from error
-    if ready is None:
+    if ready is None or not kernel.is_alive():  # one that waited for its notebook may have been ended since
         kernel.close()
         raise SandboxError("The kernel was not ready in time.")
     return kernel

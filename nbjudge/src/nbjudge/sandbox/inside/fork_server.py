@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 
 from . import system
+from .kernel import make_kernel
 from .supervisor import supervise
 
 # What a kernel would import in its first seconds. The caller adds the imports of the notebooks.
@@ -33,6 +34,7 @@ def main() -> None:
     for name in (*KERNEL_MODULES, *sys.argv[2:]):
         with suppress(ImportError):  # without it a kernel is only slower
             importlib.import_module(name)
+    app = make_kernel()
     rehearse()
     os.sched_setaffinity(0, all_processors)
     threads = len(os.listdir("/proc/self/task"))
@@ -56,7 +58,7 @@ def main() -> None:
         grader, relay, request = descriptors
         if os.fork() == 0:
             requests.close()
-            supervise(socket.socket(fileno=grader), socket.socket(fileno=relay), request)
+            supervise(app, socket.socket(fileno=grader), socket.socket(fileno=relay), request)
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
