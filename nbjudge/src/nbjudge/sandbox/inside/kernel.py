@@ -39,8 +39,12 @@ class Wire:
 
     def __init__(self) -> None:
         self._reader = MessageReader(LARGEST_REQUEST)
-        self._lock = threading.RLock()
         self._count = 0
+        self._unlock()
+        os.register_at_fork(after_in_child=self._unlock)  # another thread may have held it
+
+    def _unlock(self) -> None:
+        self._lock = threading.RLock()
 
     def send(self, request: str, kind: str, content: bytes) -> None:
         """Send one message, from any thread, also of a process that was forked."""
@@ -208,6 +212,7 @@ class KernelApp(IPKernelApp):
         super().init_signal()
         self.displayhook.get_execution_count = lambda: self.kernel.execution_count
         self.kernel.shell.starting_dir = os.getcwd()
+        os.makedirs(self.kernel.profile_dir.location)  # the fork has a home of its own
         self.start()
 
 
