@@ -47,8 +47,8 @@ def main() -> None:
     with suppress(OSError):  # no more user namespaces, in which student code would have capabilities again
         Path("/proc/sys/user/max_user_namespaces").write_text("0")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
-    # All kernels share the memory of these objects, so the garbage collector must not write to them.
-    gc.collect()
+    # All kernels share the memory of these objects, so the garbage collector must not write to them. One in
+    # twenty is garbage, and looking for it would take a tenth of the start.
     gc.freeze()
     gc.enable()
     while True:
