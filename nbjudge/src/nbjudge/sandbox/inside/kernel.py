@@ -136,6 +136,7 @@ class SocketKernel(IPythonKernel):
     """Takes one request after the other from the wire, and answers it there."""
 
     _supports_kernel_subshells = False
+    _execute_sleep = 0.0  # nothing is to arrive before a reply that was sent after it
     wire: Wire
     shell: Any
     session: Any
