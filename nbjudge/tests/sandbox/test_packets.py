@@ -52,10 +52,13 @@ def test_what_is_no_message_is_refused(packet):
         received(packet)
 
 
-def test_an_end_is_told_from_a_pause():
+@pytest.mark.parametrize("unread", [False, True])
+def test_an_end_is_told_from_a_pause(unread):
     reader = MessageReader(100)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
         assert reader.receive(ours) is None
+        if unread:
+            ours.send(b"x")
         theirs.close()
         assert reader.receive(ours) == b""

@@ -39,6 +39,8 @@ class MessageReader:
             return connection.recv(HEADER.size + PIECE, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
+        except ConnectionError:  # it has ended without reading what was sent
+            return b""
 
     def add(self, packet: bytes) -> tuple[str, str, bytes, int] | None:
         """Return the message that a packet completes: request, kind, content, and the size of that.

@@ -37,7 +37,7 @@ from .messages import (
 from .packets import MessageReader, packets
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
-LARGEST_MESSAGE = 80 * 2**20  # bytes of one part of a message; a sender of more is disconnected
+LARGEST_MESSAGE = 80 * 2**20  # bytes of a message that are read
 LARGEST_ENVELOPE = 2**18  # bytes of a message's header, of its parent's and of its metadata
 LARGEST_WIDGET = 2**20  # bytes of a message between widgets that is looked at
 LONGEST_REPLY = 64 * 2**20  # characters of an answer
