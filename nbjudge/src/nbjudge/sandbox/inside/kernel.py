@@ -109,7 +109,7 @@ def short_error(content: dict[str, Any]) -> dict[str, Any]:
 
 
 class NoThread(IOPubThread):
-    """In the place of ipykernel's thread for outputs: whoever shows something sends it."""
+    """In the place of ipykernel's thread for outputs: the thread that shows something sends it."""
 
     def __init__(self) -> None:
         self.thread: Any = SimpleNamespace(is_alive=lambda: False, ident=None)
