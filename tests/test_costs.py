@@ -7,6 +7,7 @@ same commit, with the reason in its body.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
 import pytest
 from tiny_course import answered, hand_in, make_course
 from traitlets.config import Config
@@ -25,6 +27,8 @@ from nbjudge import api
 from nbjudge.course import find_course, solved
 from nbjudge.judge import drawn_group
 from nbjudge.kernel import protocol
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.probe.respond import respond
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, decode_request, encode
@@ -186,3 +190,16 @@ def test_programs_that_a_class_starts(tmp_path):
     printed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "3 graded" in printed
     compare("programs that a class starts", Counter(printed.rpartition("started:")[2].split()))
+
+
+@pytest.mark.requires("bwrap")
+def test_a_kernel(tmp_path):
+    """Of the process that runs a notebook: what a Jupyter server would need is not there."""
+    with open_kernel(tmp_path, KernelEnvironment()) as kernel:
+        process = psutil.Process(kernel.process.pid)
+        family = [process.parent(), *process.parent().children()]
+        opened = [
+            os.readlink(f"/proc/{process.pid}/fd/{each}") for each in os.listdir(f"/proc/{process.pid}/fd")
+        ]
+        counts = {"threads": process.num_threads(), "processes": len(family)}
+    compare("a kernel", counts | {"sockets": sum(name.startswith("socket:") for name in opened)})

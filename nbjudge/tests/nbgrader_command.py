@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from importlib.metadata import entry_points
 from multiprocessing import get_context
 from pathlib import Path
@@ -62,7 +63,11 @@ def _typed(
 
 
 def sandboxes_below(folder: Path) -> list[psutil.Process]:
-    """Sandboxes whose sockets lie below a folder."""
-    processes = psutil.process_iter(["name", "cmdline"])
-    found = [process for process in processes if "bwrap" in (process.info["name"] or "")]
-    return [process for process in found if str(folder) in " ".join(process.info["cmdline"] or [])]
+    """Sandboxes that print into a file below a folder."""
+    found = []
+    for process in psutil.process_iter(["name"]):
+        with suppress(OSError):
+            printed = os.readlink(f"/proc/{process.pid}/fd/2")
+            if "bwrap" in (process.info["name"] or "") and printed.startswith(f"{folder}/"):
+                found.append(process)
+    return found

@@ -20,8 +20,8 @@ FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
 OWN_SETTINGS = """
 # The demo's invented students write endless loops on purpose: a short limit keeps the demo quick.
-c.RunAndJudge.cell_seconds = 15
-c.RunAndJudge.answer_seconds = 8
+c.RunAndJudge.cell_seconds = 8
+c.RunAndJudge.answer_seconds = 4
 # The class's own gradebook may be in a database server: invented students have no business there.
 c.CourseDirectory.db_url = "sqlite:///" + __file__.replace("nbgrader_config.py", "gradebook.db")
 """

@@ -233,12 +233,6 @@ class Arena:
         """A folder outside the course, which stays empty unless someone leaves the sandbox."""
         return self.root.parent / MARK
 
-    @property
-    def sockets(self) -> Path:
-        """Return where this machine keeps the sockets of all kernels that students have seen."""
-        fork_server._current[0].drop_spare()
-        return fork_server._current[0].sockets
-
     def grade(
         self, student: str, work: NotebookNode | bytes, attack: Attack | None = None
     ) -> dict[str, float]:

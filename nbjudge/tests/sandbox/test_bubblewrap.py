@@ -80,13 +80,12 @@ def test_elsewhere_than_on_linux_it_says_so(monkeypatch):
     assert bubblewrap.sandbox_refusal() == "The sandbox needs Linux; this is darwin."
 
 
-def test_all_but_four_privileges_are_dropped(tmp_path):
-    command = bubblewrap.command(tmp_path, 5, ["numpy"])
+def test_all_but_four_privileges_are_dropped():
+    command = bubblewrap.command(5, ["numpy"])
     assert command[0] == "bwrap"
     for wanted in ("--unshare-all", "--die-with-parent", "--clearenv", "--new-session"):
         assert wanted in command
     given = {command[at + 1] for at, word in enumerate(command) if word == "--cap-add"}
     assert given == {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
-    writable = [command[at + 1] for at, word in enumerate(command) if word == "--bind"]
-    assert writable == [str(tmp_path)]  # the folder of the sockets
+    assert "--bind" not in command  # which would be writable
     assert "/dev/zero" not in command  # several could map it

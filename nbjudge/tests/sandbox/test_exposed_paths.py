@@ -193,7 +193,7 @@ EXPOSED_MODULES = ("a_course.plots", "a_course.pictures", "a_course.data.news")
 def test_only_named_modules_of_a_package_are_seen(a_course, monkeypatch):
     places = [a_course / "again", a_course / "lib"]
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
-    words = bubblewrap.command(a_course, 5, [], EXPOSED_MODULES)
+    words = bubblewrap.command(5, [], EXPOSED_MODULES)
     emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
     read_only = [words[at : at + 2] for at, word in enumerate(words, 1) if word == "--ro-bind"]
     emptied |= {place for shown, place in read_only if "null" in shown}

@@ -28,6 +28,15 @@ got = queue.get(timeout=20)
 process.join()
 print(int(number.value + sum(numbers)) if got else 0)
 """,
+    "what a child prints": """
+import os
+if os.fork() == 0:
+    print(4, flush=True)
+    os._exit(0)
+os.wait()
+""",
+    "a stored value": "get_ipython().db['kept'] = 4\nprint(get_ipython().db['kept'])",
+    "an awaited value": "import asyncio\nprint(await asyncio.sleep(0.01, 4))",
     "a pool": """
 import multiprocessing
 with multiprocessing.get_context("fork").Pool(2) as pool:

@@ -31,7 +31,7 @@ SET_BY_THE_KERNEL = {"CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "
 def test_home_and_tmp_hold_only_own_files(view):
     files = view["files"]
     assert files["."] == ["given.txt"]
-    assert set(files[HOME]) <= {"work", ".kernel.json", ".ipython", ".cache", ".config"}
+    assert set(files[HOME]) <= {"work", ".ipython", ".cache", ".config"}
     # Where the packages themselves lie in /tmp, the way to them is there, too.
     installed = [Path(place) for place in (sys.prefix, sys.base_prefix, nbjudge.__file__)]
     assert set(files["/tmp"]) <= {place.parts[2] for place in installed if place.is_relative_to("/tmp")}
@@ -43,7 +43,7 @@ def test_all_but_private_folders_is_read_only(view, start, tmp_path):
     shown = (sys.prefix, str(Path(nbjudge.__file__).parent))
     places = [place for place in view["mounts"] if place.startswith(shown) or not place.startswith(private)]
     packages = sysconfig.get_path("purelib")
-    assert {"/", "/usr/lib", "/dev", "/run", "/run/kernel", "/run/sockets", packages} <= {*places}
+    assert {"/", "/usr/lib", "/dev", "/run", packages} <= {*places}
     inner = [str(Path(json.__file__).parent), str(Path(nbjudge.__file__).parent), "/etc", "/home"]
     try_to_write = f"""
 import os
@@ -171,10 +171,8 @@ def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
 def test_it_keeps_one_kernel_for_the_next(start, tmp_path):
     with start(tmp_path) as kernel:
         first = psutil.Process(kernel.pid)
-        sockets = kernel.kernel.process.sockets
-        assert first.is_running() and sockets.is_dir()
+        assert first.is_running()
     assert not first.is_running()
-    assert not sockets.exists()
     assert len(forks()) == 1  # the next kernel's supervisor
     current_fork_server(MODULES).drop_spare()
     assert forks(at_most=0) == []

@@ -3,12 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
-from ipykernel.iostream import IOPubThread, OutStream
 from IPython.core.inputtransformer2 import TransformerManager
-from jupyter_client.session import Session
 
 from nbjudge.sandbox.inside.fork_server import seed_no_accelerator
-from nbjudge.sandbox.inside.supervisor import flush_what_was_written, leave_plain_python, send_what_is_read
+from nbjudge.sandbox.inside.kernel import WireSession, flush_now_and_then, leave_plain_python
 
 PLAIN = ["x = 1\n\nif x:\n    print('%time', '?')  # why?\n", "'''\n%time\n!ls\n?x\n'''\n", "y = x \\\n% 2\n"]
 OF_IPYTHON = [
@@ -36,45 +34,24 @@ def test_plain_python_is_not_tokenized(cell, monkeypatch):
     assert transformers.transform_cell(cell) == cell
 
 
-class ThreadThatCounts(IOPubThread):
-    """ipykernel's thread for outputs, which does at once what it is told to do, and counts."""
-
-    def __init__(self):
-        self.thread = SimpleNamespace(is_alive=lambda: True, ident=None)
-        self.io_loop = SimpleNamespace(call_later=lambda *_args: None)
-        self.steps, self.sent = 0, []
-
-    def schedule(self, step):
-        self.steps += 1
-        step()
-
-    def send_multipart(self, parts, *_args, **_options):
-        self.sent.append(parts[-1])
-
-
-def test_only_a_stream_that_was_written_to_is_flushed():
-    thread = ThreadThatCounts()
-    stream = OutStream(Session(key=b"key"), thread, "stdout")
-    flush_what_was_written(stream)
-    stream.flush()
-    assert not thread.steps
-    stream.write("some text")
-    stream.flush()
-    before = thread.steps
-    assert before and b"some text" in thread.sent[0]
-    stream.flush()
-    assert thread.steps == before
-
-
 def test_only_messages_for_the_relay_are_sent():
     sent = []
-    session = SimpleNamespace(send=lambda _stream, kind, *_args, **_options: sent.append(kind))
-    send_what_is_read(session)
+    session = WireSession(key=b"key")
+    session.wire = SimpleNamespace(send=lambda request, kind, content: sent.append((request, kind)))
+    parent = {"header": {"msg_id": "3"}}
     for state in ("busy", "idle", "busy"):
-        session.send(None, "status", {"execution_state": state})
+        session.send(None, "status", {"execution_state": state}, parent)
     for kind in ("execute_input", "stream", "error", "execute_reply"):
-        session.send(None, kind, {})
-    assert sent == ["status", "stream", "error", "execute_reply"]
+        session.send(None, kind, {}, parent=parent)
+    assert sent == [("3", kind) for kind in ("status", "stream", "error", "execute_reply")]
+
+
+def test_what_is_printed_is_sent_now_and_then():
+    sent = []
+    stream = SimpleNamespace(flush_interval=60, _flush=lambda: sent.append("all"))
+    for _ in range(3):
+        flush_now_and_then(stream)
+    assert sent == ["all"]
 
 
 def test_a_seed_decides_what_torch_draws(monkeypatch):

@@ -16,7 +16,7 @@ from typing import Any
 
 from nbjudge.errors import CourseError
 from nbjudge.parsing import reached, source_of
-from nbjudge.values.kinds import KINDS, LONGEST_LIST, ArrayKind, change_leaves, kind_of
+from nbjudge.values.kinds import KINDS, LONGEST_LIST, LONGEST_TEXT, ArrayKind, change_leaves, kind_of
 from nbjudge.values.packing import (
     DEEPEST_NEST,
     LONGEST_TREE,
@@ -307,6 +307,9 @@ def _obstacle(value: Any, depth: int, size: _Size) -> str:
     size.entries += 1
     size.characters += OVERHEAD_OF_A_NODE
     if type(value) in (type(None), bool, float) or (type(value) is int and value.bit_length() <= 64):
+        return ""
+    if type(value) is str and len(value) <= LONGEST_TEXT:
+        size.characters += len(json.dumps(value))
         return ""
     if isinstance(value, MadeInKernel):
         size.characters += len(value.compiled())

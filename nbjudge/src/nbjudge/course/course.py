@@ -181,8 +181,9 @@ class Assignment:
 
     @cached_property
     def modules(self) -> tuple[str, ...]:
-        """Return what the assignment's own code imports, to be imported once for all submissions."""
-        code = "\n".join(c.source for c in read_plain_cells(self.source_path) if c.cell_type == "code")
+        """Return what the assignment's own code imports where it is graded, to be imported once for all."""
+        cells = read_plain_cells(self.source_path)
+        code = "\n".join(c.source for c in cells if c.cell_type == "code" and not c.is_left_out)
         return tuple(sorted(imported_modules(code)))
 
     @cached_property

@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -187,6 +188,7 @@ def _counted(read: Sequence[_Cell], part: int, exercise: str) -> set[int]:
     return set(reached([*start, *defining.pop(exercise, ())], leads_to))
 
 
+@lru_cache(maxsize=128)  # most are the assignment's own, the same in every notebook
 def _read(source: str, by_student: bool) -> _Cell:
     words = frozenset(WORD.findall(source))
     try:

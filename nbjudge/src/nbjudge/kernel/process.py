@@ -1,8 +1,8 @@
 """Starts a kernel and its relay, in the sandbox or as the user who grades, and talks to the relay.
 
-The relay (`sandbox.inside.relay`) reads what the kernel sends, in a process of its own. On the channel each
-command gets one reply, within a deadline. A message of another form than `sandbox.inside.messages` declares
-is an error of the channel.
+The relay (`sandbox.inside.relay`, without a sandbox `kernel.jupyter_relay`) reads what the kernel sends, in a
+process of its own. On the channel each command gets one reply, within a deadline. A message of another form
+than `sandbox.inside.messages` declares is an error of the channel.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
-from jupyter_client.manager import KernelManager
 
 from nbjudge.errors import SandboxError
 from nbjudge.framing import FrameBuffer, to_frame
@@ -158,7 +156,7 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
+RELAY = "from nbjudge.kernel.jupyter_relay import main; main()"
 NO_KERNEL = (
     "There is no kernel {name!r} on this machine: install it, or if its notebooks are Python, have "
     "Python's kernel run them (c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
@@ -203,7 +201,7 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     except (ChannelError, TimeoutError) as error:
         kernel.close()
         raise SandboxError("The kernel died before it was ready.") from error
-    if ready is None:
+    if ready is None or not kernel.is_alive():  # one that waited for its notebook may have been ended since
         kernel.close()
         raise SandboxError("The kernel was not ready in time.")
     return kernel
@@ -215,6 +213,8 @@ class UnsandboxedKernel:
     end_reason = ""
 
     def __init__(self, folder: Path, kernel_name: str) -> None:
+        from jupyter_client.manager import KernelManager  # nothing of Jupyter is needed in the sandbox
+
         # Sockets in a private folder, rather than ports that every user of the machine can reach.
         self._sockets = TemporaryDirectory(prefix="nbjudge-")
         place = Path(self._sockets.name)
@@ -273,6 +273,10 @@ def language_of(kernel_name: str) -> str:
 
     Raises SandboxError for any other kernel that is not installed.
     """
+    if kernel_name == "python3":  # what Jupyter calls the kernel of its own interpreter
+        return "python"
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
     try:
         return str(KernelSpecManager().get_kernel_spec(kernel_name).language)
     except NoSuchKernel as error:

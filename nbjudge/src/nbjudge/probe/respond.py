@@ -363,8 +363,8 @@ def _parts(handed: Any) -> dict[str, Any]:
             parts[place] = value
         elif id(value) not in seen and depth < DEEPEST_PART:
             seen.add(id(value))
-            own = place if isinstance(value, (list, tuple, Mapping)) else f"{place}."
-            parts[own], inside = _container(place, value)
+            is_plain = isinstance(value, (list, tuple, dict, Mapping))
+            parts[place if is_plain else f"{place}."], inside = _container(place, value)
         waiting += [(where, each, depth + 1) for where, each in reversed(inside)]
     return parts
 
@@ -374,7 +374,7 @@ def _container(place: str, value: Any) -> tuple[Any, list[tuple[str, Any]]]:
     separator = "." if "." in place else "/"
     if isinstance(value, (list, tuple)):
         return len(value), [(f"{place}{separator}{index}", each) for index, each in enumerate(value)]
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):  # whether it is a Mapping takes long to say
         names = [key if isinstance(key, str) else str(index) for index, key in enumerate(value)]
         return names, [
             (f"{place}{separator}{name}", each) for name, each in zip(names, value.values(), strict=True)

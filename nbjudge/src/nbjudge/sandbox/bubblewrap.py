@@ -129,15 +129,11 @@ def sandbox_refusal() -> str | None:
     return NOT_PERMITTED.format(reason=reason.removeprefix("bwrap: ")[:200])
 
 
-def command(
-    sockets: Path, requests: int, modules: Sequence[str], exposed_modules: Sequence[str] = ()
-) -> list[str]:
+def command(requests: int, modules: Sequence[str], exposed_modules: Sequence[str] = ()) -> list[str]:
     """Return the command that starts a fork server.
 
     Parameters
     ----------
-    sockets
-        The folder for the sockets of its kernels.
     requests
         The descriptor of the socket from which it reads requests.
     modules
@@ -152,7 +148,6 @@ def command(
     """
     inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside"]
     inside += ["--ro-bind", str(FRAMING), "/run/fork_server/inside/framing.py"]
-    inside += ["--bind", str(sockets), "/run/sockets"]
     program = [str(INTERPRETER), "-B", "-c", START, str(requests), *modules]
     return [*_bwrap_args(inside, exposed_modules), *program]
 
@@ -179,7 +174,7 @@ def _bwrap_args(more: Iterable[str], modules: Sequence[str] = ()) -> list[str]:
     arguments += [word for device in devices for word in ("--dev-bind", device, device)]
     arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
     arguments += ["--remount-ro", "/dev"]
-    arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]
+    arguments += ["--tmpfs", "/run", "--dir", "/run/private"]
     arguments += [*more, "--remount-ro", "/run"]
     return [*arguments, "--chdir", HOME, "--proc", "/proc", "--remount-ro", "/"]
 

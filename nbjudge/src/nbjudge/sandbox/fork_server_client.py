@@ -8,9 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import random
-import secrets
 import select
-import shutil
 import signal
 import socket
 import struct
@@ -34,9 +32,6 @@ from nbjudge.settings import Limits
 
 END_TIMEOUT = 5  # seconds in which a kernel ends, and its supervisor reports it
 WORK_FOLDER = f"{bubblewrap.HOME}/work"
-KERNEL_SOCKETS = "/run/kernel/kernel"  # the path of a kernel's sockets as the kernel sees it
-ALL_SOCKETS = "/run/sockets"  # where its relay finds the sockets of all kernels
-CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
 
 
@@ -45,7 +40,6 @@ class SandboxedKernel:
     """A kernel in the sandbox: its process, the socket to its relay, and why its supervisor ended it."""
 
     pid: int
-    sockets: Path
     relay: socket.socket
     _pidfd: int
     _supervisor: socket.socket
@@ -71,21 +65,17 @@ class SandboxedKernel:
             self.end_reason = msgspec.json.decode(self._supervisor.recv(LONGEST_REPORT), type=Report).reason
         self._supervisor.close()
         os.close(self._pidfd)
-        shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 @dataclass
 class PendingKernel:
-    """A kernel that was requested and is not yet ready. Its sockets will be in the folder `sockets`."""
+    """A kernel that was requested and is not yet ready."""
 
-    sockets: Path
     limits: Limits
     _supervisor: socket.socket = field(init=False)
     _supervisor_end: socket.socket = field(init=False)
-    _key: str = field(default_factory=lambda: secrets.token_hex(32))
 
     def __post_init__(self) -> None:
-        self.sockets.mkdir(mode=0o700)
         self._supervisor, self._supervisor_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._supervisor.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._relay, self._relay_end = socket.socketpair()
@@ -93,9 +83,6 @@ class PendingKernel:
     def request(self, server: socket.socket) -> None:
         """Have the fork server fork the kernel. Raises OSError if the server has ended."""
         request = KernelRequest(
-            connection=self._connection(KERNEL_SOCKETS),
-            relay_connection=self._connection(f"{ALL_SOCKETS}/{self.sockets.name}/kernel"),
-            sockets=self.sockets.name,
             folder=WORK_FOLDER,
             limits=msgspec.convert(self.limits, KernelLimits, from_attributes=True),
             processor=claimed_processor(),
@@ -115,7 +102,6 @@ class PendingKernel:
             # Until its supervisor has the files it does not wait for the end of the kernel: so no other
             # process can get this pid.
             pidfd = os.pidfd_open(pid)
-            self._receive("ready", ends)
             _send(self._supervisor, files)
             self._receive("filled", ends)
         except (SandboxError, OSError) as error:
@@ -126,19 +112,12 @@ class PendingKernel:
             self.cancel()
             reason = str(error) if isinstance(error, SandboxError) else error.strerror
             raise SandboxError(f"A kernel could not be started in the sandbox: {reason}.") from error
-        return SandboxedKernel(pid, self.sockets, self._relay, pidfd, self._supervisor)
+        return SandboxedKernel(pid, self._relay, pidfd, self._supervisor)
 
     def cancel(self) -> None:
         """Close the sockets: the supervisor notices that, and ends with its kernel."""
         for end in (self._supervisor_end, self._supervisor, self._relay_end, self._relay):
             end.close()
-        shutil.rmtree(self.sockets, ignore_errors=True)
-
-    def _connection(self, address: str) -> dict[str, str | int]:
-        """A Jupyter connection; over `ipc`, ports are the ends of file names."""
-        ports = {f"{name}_port": number for number, name in enumerate(CHANNELS, start=1)}
-        key = {"key": self._key, "signature_scheme": "hmac-sha256"}
-        return {"transport": "ipc", "ip": address, **key, **ports}
 
     def _receive(self, expected: str, ends: float) -> list[tuple[int, int, bytes]]:
         """Receive the next report and return its ancillary data, which says who sent it."""
@@ -222,7 +201,7 @@ class ForkServerClient:
     exposed_modules
         The course's own modules that student code may import.
     folder
-        Where the kernels' sockets are, and what the fork server printed.
+        Where the file is with what the fork server printed.
     requests
         The socket on which the fork server reads requests.
     """
@@ -233,11 +212,6 @@ class ForkServerClient:
     requests: socket.socket
     _spare: PendingKernel | None = None
     _has_forked: bool = False
-
-    @property
-    def sockets(self) -> Path:
-        """The folder in which each kernel gets a folder for its sockets."""
-        return self.folder / "sockets"
 
     @property
     def is_alive(self) -> bool:
@@ -298,7 +272,7 @@ class ForkServerClient:
         return kernel
 
     def _request(self, limits: Limits) -> PendingKernel:
-        pending = PendingKernel(self.sockets / secrets.token_hex(8), limits)
+        pending = PendingKernel(limits)
         try:
             pending.request(self.requests)
         except OSError as error:
@@ -331,11 +305,10 @@ class ForkServer(ForkServerClient):
         self._folder = TemporaryDirectory(prefix="nbjudge-")
         requests, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(tuple(modules), tuple(exposed_modules), Path(self._folder.name), requests)
-        os.mkdir(self.sockets, 0o700)
         try:
             with child_end, open(self.folder / PRINTED, "wb") as printed:
                 self._process = subprocess.Popen(
-                    bubblewrap.command(self.sockets, child_end.fileno(), self.modules, self.exposed_modules),
+                    bubblewrap.command(child_end.fileno(), self.modules, self.exposed_modules),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=printed,

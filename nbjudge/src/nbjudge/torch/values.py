@@ -262,11 +262,16 @@ def kernels_of_operators(patterns: Sequence[str]) -> list[tuple[str, str]]:
     An operator that torch composes of others is left out: the others run, and autograd goes through them.
     If a pattern is its whole name and an asterisk, it is watched where autograd begins.
     """
+    names = [name + CALLED for name in torch._C._dispatch_get_all_op_names()]
+    # One piece of each pattern that a name holds if it matches: of thousands of names few hold any.
+    pieces = {max(re.split(r"\[.*|[*?]", pattern), key=len) for pattern in patterns}
+    near = dict.fromkeys(name for piece in pieces for name in names if piece in name)
     matches = re.compile("|".join(map(fnmatch.translate, patterns))).match
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     kernels: list[tuple[str, str]] = []
-    for operator in torch._C._dispatch_get_all_op_names():
-        if operator.startswith(("aten::", "quantized::")) and matches(operator + CALLED):
+    for name in near:
+        if name.startswith(("aten::", "quantized::")) and matches(name):
+            operator = name.removesuffix(CALLED)
             keys = [key for key in DISPATCH_KEYS if has_kernel(operator, key)]
             if "CPU" not in keys and has_kernel(operator, "CompositeExplicitAutograd"):
                 keys.insert(0, "CPU")

@@ -91,41 +91,35 @@ double(torch.ones(2))
         limits=HASTY,
         proof="begins",
         code="""
-import threading, time
+import struct, threading, time
 kernel, ways = get_ipython().kernel, []
 def way(function):
     ways.append(function)
     return function
-def signed(kind, parent, **content):
-    message = kernel.session.msg(kind, content, parent)
-    return [bytes(part) for part in kernel.session.serialize(message)]
+def packet(content, number=1, place=0, more=False):
+    kernel.wire.socket.send(struct.pack(">IQI?", 1, number, place, more) + content)
 @way
-def empty():
-    kernel.iopub_socket.send(b"")
+def short():
+    kernel.wire.socket.send(b"x")
 @way
-def unsigned():
-    kernel.iopub_socket.send_multipart([b"<IDS|MSG>", b"0" * 64, b"{}", b"{}", b"{}", b"{}"])
+def without_words():
+    packet(b"x" * 100)
 @way
 def many_parts():
-    kernel.iopub_socket.send_multipart([b"x"] * 2000)
+    for place in range(2000):
+        packet(b"x", 7, place, True)
 @way
 def to_no_request():
-    kernel.iopub_socket.send_multipart(signed("status", {"msg_id": "unknown"}, execution_state="idle"))
+    kernel.wire.send("unknown", "status", b'{"execution_state": "idle"}')
 @way
 def busy():
-    parent = kernel.get_parent("shell")["header"]
-    kernel.iopub_socket.send_multipart(signed("status", parent, execution_state="busy"))
+    kernel.wire.send(kernel.get_parent("shell")["header"]["msg_id"], "status", b'{"execution_state": "busy"}')
 @way
 def replies_to_no_request():
-    target = kernel._parent_ident["shell"]
-    target = target if isinstance(target, list) else [target]
-    parts = signed("execute_reply", {"msg_id": "unknown"}, status="ok", execution_count=1)
-    kernel.shell_stream.socket.send_multipart([*target, *parts])
+    kernel.wire.send("unknown", "execute_reply", b'{"status": "ok", "execution_count": 1}')
 @way
 def broken_replies():
-    target = kernel._parent_ident["shell"]
-    target = target if isinstance(target, list) else [target]
-    kernel.shell_stream.socket.send_multipart([*target, b"<IDS|MSG>", b"", b"", b"", b"", b""])
+    kernel.wire.send(kernel.get_parent("shell")["header"]["msg_id"], "execute_reply", b"{")
 @way
 def clears():
     parent = kernel.get_parent("shell")
@@ -158,7 +152,7 @@ def biggest(x):
         limits=HASTY | {"notebook_seconds": 20},
         proof="begins",
         code="""
-import json, threading
+import json, struct, threading
 kernel = get_ipython().kernel
 def send(kind="display_data", metadata=None, **content):
     parent = kernel.get_parent("shell")
@@ -174,13 +168,12 @@ def envelopes(plain):
     kernel.session.send(kernel.iopub_socket, "stream", {"name": "stdout", "text": "x"},
                         parent=kernel.get_parent("shell"), metadata={str(n): [] for n in range(10**6)})
 def large_frames(plain):
-    block = b"x" * (60 * 2**20)
-    for _ in range(60):
-        kernel.iopub_socket.send_multipart([b"stream", b"<IDS|MSG>", b"0" * 64, block, b"{}", b"{}", b"{}"])
+    block = b"x" * (200 * 2**20)
+    for _ in range(20):
+        kernel.wire.send("x" * 10**7, "stream", block)
 def parts(plain):
-    kernel.iopub_socket.send_multipart([b"x" * 10_000] * 30_000)
-    for _ in range(200_000):
-        kernel.iopub_socket.send(b"x" * 1000, 2)  # there is more to come, and it never ends
+    for place in range(200_000):  # there is more to come, and it never ends
+        kernel.wire.socket.send(struct.pack(">IQI?", 1, 1, place, True) + b"x" * 10_000)
 def small_outputs(plain):
     for _ in range(300_000):
         send(data={"text/plain": ""}, metadata={})

@@ -3,14 +3,14 @@
 from arena import FORGED_REPLIES, HASTY, IMPATIENT, Attack
 
 
-class SocketsFolder(Attack):
-    """Replaces, removes and adds to the sockets of its kernel, the one folder that the grader sees too."""
+class FolderOfThePrograms(Attack):
+    """Replaces, removes and adds to what its kernel was started from."""
 
     proof = "tried [1-9]"
     code = """
 import os, socket
 tried, done = 0, []
-for folder in ("/run/kernel", "/run/sockets", "/run/fork_server", "/run/fork_server/inside", "/run"):
+for folder in ("/run/fork_server", "/run/fork_server/inside", "/run"):
     names = os.listdir(folder) if os.access(folder, os.R_OK) else []
     for name in {*names, "new", "kernel-9"} - {"private"}:  # which holds its own home and /tmp
         path = os.path.join(folder, name)
@@ -28,10 +28,6 @@ print("tried", tried, "done", done)
 """
 
     withstood = "done []"
-
-    def harm(self, arena):
-        left = [str(path.name) for path in arena.sockets.rglob("*") if not path.is_dir()]
-        return f"it left {left} in the folder of the sockets" if left else ""
 
 
 class ForgedResults(Attack):
@@ -116,25 +112,24 @@ ATTACKS = {
                 "import asyncio\nasyncio.get_event_loop().stop()",
                 "get_ipython().kernel.io_loop.stop()",
                 "import asyncio\nasyncio.set_event_loop(asyncio.new_event_loop())",
-                "get_ipython().kernel.msg_queue = None",
-                "get_ipython().kernel.shell_stream.close()",
+                "get_ipython().kernel._requests = None",
+                "get_ipython().kernel.wire.socket.close()",
                 "get_ipython().kernel.shell_handlers.clear()",
                 "get_ipython().kernel.do_execute = None",
                 "import asyncio\nasync def run():\n  while True:\n    await asyncio.sleep(0)\nawait run()",
-                "get_ipython().kernel.session.key = b'other'",
+                "get_ipython().kernel.session.wire = None",
                 "get_ipython().kernel.iopub_thread.stop()",
             )
         ],
     ),
     "closes_the_wires": Attack(
-        "Closes its kernel's sockets, its context and all open files, and goes on living.",
+        "Closes its kernel's socket and all open files, and goes on living.",
         limits=HASTY,
         code="""
 import os, threading, time
 def close():
     kernel = get_ipython().kernel
-    kernel.shell_stream.socket.close(0)
-    kernel.iopub_socket.close()
+    kernel.wire.socket.close()
     os.closerange(0, 1024)
 def double(x):
     close()
@@ -146,7 +141,7 @@ def double(x):
         limits=HASTY,
         proof="writes|took too long|used up",
         code=r"""
-import os, socket, stat, threading
+import os, socket, stat, struct, threading
 
 def connections():
     for number in range(3, 400):
@@ -156,8 +151,9 @@ def connections():
 huge = b"\x02" + (2**62).to_bytes(8, "big")
 more = b"\x01\x01x"  # a part, and more to come
 ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
+begun, ended = struct.pack(">IQI?", 1, 1, 0, True), struct.pack(">IQI?", 1, 1, 1, False)
 noise = [b"\xff" * 4096, huge + b"x" * 1000, more * 5000, b"\x06" + (2**40).to_bytes(8, "big"), ping * 500,
-         b"\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00NULL", b"\x00" * 4096]
+         begun + b"x" * 60_000, ended + b"x", ended + b"\x00" * 9, b"\x00" * 4096]
 def write(rounds):
     written = 0
     for turn in range(rounds):
@@ -199,18 +195,15 @@ def forge(value):
         "status": "ok", "execution_count": 1, "payload": [], "points": 2,
         "user_expressions": {"answer": answer, "points": answer},
     }
-    parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
-    message = kernel.session.msg("execute_reply", content, parent)
-    return kernel.shell_stream, kernel.session.serialize(message, ident)
+    return kernel.wire, kernel.get_parent("shell")["header"]["msg_id"], json.dumps(content).encode()
 def double(x):
     for value in ({"tensor": ["float32", [3], 0, [0]]}, {"plain": True}, {"other": "x"}):
-        stream, message = forge(value)
-        stream.send_multipart(message)
-        stream.flush()
+        wire, request, message = forge(value)
+        wire.send(request, "execute_reply", message)
         forged.append(value)
         print("forged", len(forged), flush=True)
     return x
-if callable(forge({"other": "x"})[0].flush):
+if callable(forge({"other": "x"})[0].send):
     print("holds the wire")
 """,
     ),
@@ -265,9 +258,9 @@ def packed(points):
     return repr(" ".join(base64.b64encode(word).decode() for word in words))
 def send_ahead(count=12):
     parent, sent = dict(kernel.get_parent("shell")), 0
-    name, process, number = parent["header"]["msg_id"].rsplit("_", 2)
+    number = int(parent["header"]["msg_id"])
     for ahead in range(1, count):
-        header = dict(parent["header"], msg_id=f"{name}_{process}_{int(number) + ahead}")
+        header = dict(parent["header"], msg_id=str(number + ahead))
         future = {"header": header, "metadata": {}, "content": {}}
         two = {"data": {"text/plain": "2"}, "metadata": {"points": 2}, "execution_count": 1}
         for kind, content in (("execute_result", two), ("status", {"execution_state": "idle"})):
@@ -275,8 +268,7 @@ def send_ahead(count=12):
         answer = {"status": "ok", "data": {"text/plain": packed(2)}, "metadata": {}}
         content = {"status": "ok", "execution_count": 1, "payload": []}
         content["user_expressions"] = {"answer": answer}
-        ident = kernel._parent_ident["shell"]
-        kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=future, ident=ident)
+        kernel.session.send(kernel.wire, "execute_reply", content, parent=future)
         sent += 1
     return sent
 def double(x):
@@ -286,26 +278,24 @@ print("sent ahead", send_ahead())
 """,
     ),
     "malformed_messages": Attack(
-        "Sends messages that are unsigned, cut off, repeated, of the wrong types, or no messages at all.",
+        "Sends messages that are cut off, repeated, of the wrong types, or no messages at all.",
         proof="sent them",
         code="""
-import json, zmq
+import json, struct
 def send():
     kernel = get_ipython().kernel
-    session, socket = kernel.session, kernel.iopub_socket
-    raw = [
-        [b""], [b"<IDS|MSG>"], [b"<IDS|MSG>", b"", b"{}", b"{}", b"{}", b"{}"], [b"\\xff" * 100] * 9,
-        [b"<IDS|MSG>", b"0" * 64, b"[" * 10_000, b"{}", b"{}", b"{}"],
-    ]
+    wire, request = kernel.wire, kernel.get_parent("shell")["header"]["msg_id"]
+    for packet in (b"x", b"xy", b"\\xff" * 100, b"\\x00" * 17, b"\\x00" * 1000):
+        for _ in range(2):
+            wire.socket.send(packet)
+    for words in (b"", b"\\0", b"\\0\\0", b"\\xff\\0\\xff\\0{}", b"x" * 10_000 + b"\\0y\\0{}"):
+        for place, more in ((0, False), (0, True), (1, False), (2**32 - 1, True)):
+            wire.socket.send(struct.pack(">IQI?", 1, 1, place, more) + words)
     for content in ([], None, 2, "2", {"data": 2}, {"text": None}, {"execution_state": []}, {"metadata": 2}):
         for kind in ("execute_result", "stream", "status", "error", "display_data", "no_such", ""):
-            message = session.msg(kind, parent=kernel.get_parent("shell"))
-            message["content"] = content
-            raw.append(session.serialize(message))
-            message["header"] = {"msg_type": 2}
-            raw.append(session.serialize(message))
-    for parts in raw * 2:  # the same signature twice is refused, too
-        socket.send_multipart([part if isinstance(part, bytes) else bytes(part) for part in parts])
+            wire.send(request, kind, json.dumps(content).encode())
+            wire.send(request, kind, json.dumps(content).encode()[:-1])
+            wire.send(request, kind, b"[" * 2_000)
 def double(x):
     send()
     return x
@@ -316,42 +306,43 @@ def row_sums(x):
 """,
     ),
     "own_client": Attack(
-        "Reads its kernel's key, connects a client of its own, and sends requests as the grader would.",
+        "Takes the grader's requests off its kernel's wire, puts others in their place, and answers itself.",
         limits=IMPATIENT,
-        proof="connected True",
+        proof="taken [1-9]",
         code="""
-import glob, os, threading, time
-from jupyter_client import BlockingKernelClient
-files = glob.glob(os.path.expanduser("~/.kernel.json")) + glob.glob("/**/kernel*.json", recursive=False)
-print("connected", bool(files))
+import json, threading, time
+wire, taken = get_ipython().kernel.wire, []
 def bother():
-    client = BlockingKernelClient(connection_file=files[0])
-    client.load_connection_file()
-    client.start_channels()
-    for number in range(40):
-        client.execute("2", user_expressions={"answer": "2"})
-        client.control_channel.send(client.session.msg("interrupt_request", {}))
-        time.sleep(0.005)
-    client.shutdown()
+    answer = {"status": "ok", "data": {"text/plain": "'2'"}, "metadata": {"points": 2}}
+    content = {"status": "ok", "execution_count": 1, "payload": [], "user_expressions": {"answer": answer}}
+    while True:
+        packet = wire.socket.recv(2**17)
+        with suppress(Exception):
+            request = packet[17:].split(b"\\0")[0].decode()
+            taken.append(request)
+            shown = {"name": "stdout", "text": f"taken {len(taken)}"}
+            for kind, what in (("stream", shown), ("execute_reply", content), ("status", idle)):
+                wire.send(request, kind, json.dumps(what).encode())
+idle = {"execution_state": "idle"}
 def double(x):
     threading.Thread(target=bother, daemon=True).start()
+    time.sleep(0.05)
     return x
 """,
     ),
     "twin": Attack(
-        "Forks its kernel, so that two of them answer every request on the same sockets.",
+        "Forks its kernel, so that two of them answer every request on the same socket.",
         limits=HASTY,
         code="""
 import os
 def double(x):
     if os.fork() == 0:
         kernel = get_ipython().kernel
-        parent, ident = kernel.get_parent("shell"), kernel._parent_ident["shell"]
+        parent = kernel.get_parent("shell")
         answer = {"status": "ok", "data": {"text/plain": "'2'"}, "metadata": {}}
         content = {"status": "ok", "user_expressions": {"answer": answer}, "payload": []}
         for _ in range(100):
-            kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)
-            kernel.shell_stream.flush()
+            kernel.session.send(kernel.wire, "execute_reply", content, parent=parent)
     return x
 """,
     ),

@@ -56,7 +56,7 @@ class FillsTheDisk(Attack):
     code = """
 import os, tempfile
 wrote = 0
-for folder in ("/tmp", "/dev/shm", "/home/student", ".", "/run", "/run/kernel", "/run/sockets", "/var/tmp"):
+for folder in ("/tmp", "/dev/shm", "/home/student", ".", "/run", "/run/private", "/var/tmp"):
     with suppress(OSError):
         for number in range(40):
             with open(f"{folder}/big{number}", "wb") as stream:

@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 
 from . import system
+from .kernel import make_kernel
 from .supervisor import supervise
 
 # What a kernel would import in its first seconds. The caller adds the imports of the notebooks.
@@ -33,6 +34,7 @@ def main() -> None:
     for name in (*KERNEL_MODULES, *sys.argv[2:]):
         with suppress(ImportError):  # without it a kernel is only slower
             importlib.import_module(name)
+    app = make_kernel()
     rehearse()
     os.sched_setaffinity(0, all_processors)
     threads = len(os.listdir("/proc/self/task"))
@@ -45,8 +47,8 @@ def main() -> None:
     with suppress(OSError):  # no more user namespaces, in which student code would have capabilities again
         Path("/proc/sys/user/max_user_namespaces").write_text("0")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
-    # All kernels share the memory of these objects, so the garbage collector must not write to them.
-    gc.collect()
+    # All kernels share the memory of these objects, so the garbage collector must not write to them. One in
+    # twenty is garbage, and looking for it would take a tenth of the start.
     gc.freeze()
     gc.enable()
     while True:
@@ -56,7 +58,7 @@ def main() -> None:
         grader, relay, request = descriptors
         if os.fork() == 0:
             requests.close()
-            supervise(socket.socket(fileno=grader), socket.socket(fileno=relay), request)
+            supervise(app, socket.socket(fileno=grader), socket.socket(fileno=relay), request)
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -101,7 +101,7 @@ def sizes_of(text: str) -> dict[str, int]:
 CHECK_INTERVAL = 0.05  # seconds
 CONFIRM_INTERVAL = 0.01  # seconds after which an exceeded limit is checked again
 PAUSE_FACTOR = 4  # a pause is at least so many times as long as the last check, which may take a while
-UNCOUNTED_SOCKETS = 64  # a kernel has about thirty of its own
+UNCOUNTED_SOCKETS = 64  # a kernel has three of its own, and libraries have some
 MAX_STARTS_FACTOR = 64  # a kernel may start so many times as many processes as may run at a time
 MAX_EXCESSES = 10
 LONGEST_ROLLUP = 8192  # bytes; it has about thirty lines

@@ -123,9 +123,6 @@ class KernelLimits(msgspec.Struct, frozen=True):
 class KernelRequest(msgspec.Struct, frozen=True):
     """A kernel that is to be forked."""
 
-    connection: dict[str, str | int]  # Jupyter's connection file, as the kernel sees its sockets
-    relay_connection: dict[str, str | int]
-    sockets: str  # the name of the folder of its sockets
     folder: str  # to work in
     limits: KernelLimits
     processor: int | None  # None for any
@@ -137,7 +134,7 @@ class Report(msgspec.Struct, frozen=True):
     "ended" with the limit that it exceeded as its reason, if it did.
     """
 
-    state: Literal["started", "ready", "filled", "failed", "ended"]
+    state: Literal["started", "filled", "failed", "ended"]
     reason: str = ""
 
     def packed(self) -> bytes:

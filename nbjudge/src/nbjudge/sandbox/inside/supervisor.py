@@ -5,32 +5,28 @@ from the fork server and forks the kernel. The kernel is the first process of a 
 sees neither the supervisor nor other kernels, and all processes that it started end with it.
 """
 
-import ast
 import fcntl
-import json
 import os
 import random
-import re
 import resource
+import select
 import signal
 import socket
 import struct
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import msgspec
 
 from . import system
 from .filter import install_seccomp_filter
+from .kernel import KernelApp
 from .limits import TotalLimitEnforcer, sizes_in
 from .messages import KernelLimits, KernelRequest, Report
-from .relay import run_relay
+from .relay import SocketRelay, run
 
-KERNEL_SOCKETS = "/run/kernel"
-ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
 REMOUNT_READ_ONLY = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 TERMINALS = 32  # of a few thousand that the machine has for all users
@@ -41,13 +37,15 @@ T = TypeVar("T")
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
 
-def supervise(grader: socket.socket, relay: socket.socket, request_file: int) -> None:
+def supervise(app: KernelApp, grader: socket.socket, relay: socket.socket, request_file: int) -> None:
     """Start a kernel and its relay, enforce the kernel's limits, and return when it has ended.
 
     The relay is forked first, outside the namespaces of the kernel, and ends with the supervisor.
 
     Parameters
     ----------
+    app
+        The kernel that is forked.
     grader
         Where the supervisor reports the start and the end of the kernel.
     relay
@@ -59,23 +57,23 @@ def supervise(grader: socket.socket, relay: socket.socket, request_file: int) ->
     system.die_with_parent(signal.SIGKILL)
     try:
         request = content_of(request_file, KernelRequest)
+        kernel_end, relay_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork() == 0:
-            become_relay(grader, relay, request.relay_connection)
+            kernel_end.close()
+            become_relay(grader, relay, relay_end)
         relay.close()
+        relay_end.close()
         system.unshare(NAMESPACES)
         bring_up_loopback()
         make_private_folders(request.limits.disk)
-        show_own_sockets_only(request.sockets)
         os.mkdir(request.folder)
         enforcer = TotalLimitEnforcer(request.limits)
         kernel = os.fork()
         if kernel == 0:
-            become_kernel(grader, request)
-        wait_for_sockets(kernel, request.connection, grader)
-        # From here on the kernel can connect its sockets but put nothing beside them.
-        system.mount("none", KERNEL_SOCKETS, flags=REMOUNT_READ_ONLY)
-        grader.send(Report("ready").packed())
+            become_kernel(app, grader, request, kernel_end)
+        kernel_end.close()
         # A kernel is started before it is needed; the files of its notebook follow.
+        wait_for_files(grader, kernel)
         _, files, _, _ = socket.recv_fds(grader, 16, 1)
         if not files:  # the kernel is not needed any more
             return
@@ -96,14 +94,14 @@ def bring_up_loopback() -> None:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP))
 
 
-def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[str, str | int]) -> NoReturn:
+def become_relay(grader: socket.socket, relay: socket.socket, kernel: socket.socket) -> NoReturn:
     """Turn this fork into the relay, which reads what the kernel sends, without any privilege."""
     try:
         grader.close()
         system.die_with_parent(signal.SIGKILL)
         os.nice(RELAY_NICENESS)  # reading a flood must not slow down other kernels
         system.drop_all_privileges()
-        run_relay(relay, connection)
+        run(lambda: SocketRelay(relay, kernel))
     finally:
         os._exit(1)
 
@@ -153,10 +151,13 @@ def mount_again(place: str, descriptor: int) -> None:
     os.close(descriptor)
 
 
-def show_own_sockets_only(name: str) -> None:
-    """Expose the folder of this kernel's sockets, and hide those of all other kernels."""
-    system.mount(f"{ALL_SOCKETS}/{name}", KERNEL_SOCKETS, flags=system.BIND)
-    system.mount("tmpfs", ALL_SOCKETS, "tmpfs", system.READ_ONLY, "size=4k")
+def wait_for_files(grader: socket.socket, kernel: int) -> None:
+    """Wait until the grader sends them, or ends. Raises RuntimeError if the kernel ends before."""
+    descriptor = os.pidfd_open(kernel)
+    ready, _, _ = select.select([grader.fileno(), descriptor], [], [])
+    os.close(descriptor)
+    if grader.fileno() not in ready:
+        raise RuntimeError("the kernel ended before it was ready")
 
 
 def write_files(folder: Path, files: dict[bytes, bytes]) -> None:
@@ -167,34 +168,12 @@ def write_files(folder: Path, files: dict[bytes, bytes]) -> None:
         path.write_bytes(content)
 
 
-def wait_for_sockets(kernel: int, connection: dict[str, str | int], grader: socket.socket) -> None:
-    """Wait until the kernel's sockets exist. Raises RuntimeError if the kernel ends or is not needed."""
-    ports = (port for name, port in connection.items() if name.endswith("_port"))
-    wanted = [f"{connection['ip']}-{port}" for port in ports]
-    while not all(map(os.path.exists, wanted)):
-        if os.waitpid(kernel, os.WNOHANG) != (0, 0):
-            raise RuntimeError("the kernel ended before it was ready")
-        if is_closed(grader):  # the folder of the sockets may be removed as well
-            raise RuntimeError("the kernel is not needed any more")
-        time.sleep(0.002)
-
-
-def is_closed(grader: socket.socket) -> bool:
-    """Return whether the grader has closed its end."""
-    try:
-        return not grader.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return False
-
-
 # The system also counts the fork server, supervisors and the threads of the next kernel.
 OTHER_PROCESSES = 32
 # Bytes of addresses for a thread's stack and malloc's arena; most of them are never used.
 ADDRESSES_PER_THREAD = 80 * 2**20
 LOCKED_MEMORY = 64 * 2**10  # bytes
 PENDING_SIGNALS = 1000
-LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of its traceback
-UNUSUAL_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvx\n]""")  # one that Python may warn about when it parses it
 
 # The switches of the machine in /proc.
 SWITCHES = ("sys", "sysrq-trigger", "irq", "bus")
@@ -209,7 +188,9 @@ OTHERS = (
 _BUFFERS = {"tcp_rmem": "4096 131072 212992", "tcp_wmem": "4096 16384 212992"}
 
 
-def become_kernel(grader: socket.socket, request: KernelRequest) -> NoReturn:
+def become_kernel(
+    app: KernelApp, grader: socket.socket, request: KernelRequest, wire: socket.socket
+) -> NoReturn:
     """Turn this fork of the supervisor into an ordinary ipykernel without any privilege."""
     try:
         grader.send(Report("started").packed())  # the grader reads the sender's pid from the socket
@@ -225,11 +206,9 @@ def become_kernel(grader: socket.socket, request: KernelRequest) -> NoReturn:
         system.drop_all_privileges()
         system.let_others_look(True)  # giving up privileges has forbidden it; the filter keeps it allowed
         install_seccomp_filter()
-        drop_inherited_state()
+        drop_inherited_state(wire)
         os.chdir(request.folder)
-        connection = Path(os.environ["HOME"]) / ".kernel.json"
-        connection.write_text(json.dumps(request.connection))
-        run_kernel(str(connection))
+        app.serve(wire)
     except BaseException:
         import traceback
 
@@ -296,12 +275,13 @@ def prefer_for_oom_killer() -> None:
     system.let_others_look(False)
 
 
-def drop_inherited_state() -> None:
-    """Drop what belongs to the supervisor: descriptors, random states, its own modules."""
+def drop_inherited_state(wire: socket.socket) -> None:
+    """Drop what belongs to the supervisor: descriptors but the wire's, random states, its own modules."""
     silent = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(silent, standard)
-    os.closerange(3, 4096)
+    os.closerange(3, wire.fileno())
+    os.closerange(wire.fileno() + 1, 4096)
     os.setsid()
     os.nice(5)  # its supervisor comes first
     random.seed()
@@ -314,99 +294,3 @@ def drop_inherited_state() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == __package__]:
         del sys.modules[name]
     sys.argv = ["ipykernel_launcher"]
-    sys.path.insert(0, "")
-
-
-def run_kernel(connection: str) -> None:
-    """Run ipykernel as `python -m ipykernel_launcher -f connection` does, with its imports already done."""
-    from ipykernel.kernelapp import IPKernelApp
-
-    app = IPKernelApp.instance()
-    app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
-    shell: Any = app.shell
-    leave_plain_python(shell.input_transformer_manager)
-    send_what_is_read(app.session)
-    for stream in (sys.stdout, sys.stderr):
-        flush_what_was_written(stream)
-    # These look for a shell when they are imported, which was before there was one.
-    if "matplotlib.pyplot" in sys.modules:
-        shell.enable_matplotlib("inline")
-    if "ipywidgets" in sys.modules:
-        sys.modules["ipywidgets"].load_ipython_extension(shell)
-    app.start()
-
-
-def leave_plain_python(transformers: Any) -> None:
-    """Have IPython look for its own syntax, such as `%time`, only in cells that are not plain Python.
-
-    It tokenizes each cell in Python for this, which takes longer than most cells run. None of its own syntax
-    is valid Python.
-    """
-    transform = transformers.do_token_transforms
-
-    def transform_if_not_python(lines: list[str]) -> list[str]:
-        return lines if is_plain_python("".join(lines)) else transform(lines)
-
-    transformers.do_token_transforms = transform_if_not_python
-
-
-def is_plain_python(source: str) -> bool:
-    """Return whether Python parses the source; False also where it would warn, as the cell itself will."""
-    if UNUSUAL_ESCAPE.search(source):
-        return False
-    try:
-        ast.parse(source)
-    except Exception:  # a syntax error, or too deeply nested
-        return False
-    return True
-
-
-def flush_what_was_written(stream: Any) -> None:
-    """Have ipykernel flush a stream only if something was written to it.
-
-    It flushes both streams several times for each request, and each time waits for its other thread.
-    """
-    flush = stream.flush
-
-    def flush_if_written() -> None:
-        if stream._buffers:
-            flush()
-
-    stream.flush = flush_if_written
-
-
-def send_what_is_read(session: Any) -> None:
-    """Have the kernel send only what the relay reads, and only the beginning of an error's texts.
-
-    The relay reads neither that the kernel is busy nor the cell that it has sent. An error is sent four times
-    per cell. If it is too large, the relay disconnects and the reply is lost. Student code can undo this, and
-    then loses only its own reply.
-    """
-    send = session.send
-
-    def send_if_read(stream: Any, kind: Any, content: Any = None, *args: Any, **options: Any) -> Any:
-        if kind == "execute_input" or (kind == "status" and content == {"execution_state": "busy"}):
-            return None
-        if kind in ("error", "execute_reply") and isinstance(content, dict):
-            content = short_error(content)
-            expressions = content.get("user_expressions")
-            if isinstance(expressions, dict):
-                content["user_expressions"] = {
-                    name: short_error(value) if isinstance(value, dict) else value
-                    for name, value in expressions.items()
-                }
-        return send(stream, kind, content, *args, **options)
-
-    session.send = send_if_read
-
-
-def short_error(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content with the texts of its error cut, if it has one."""
-
-    def cut(text: Any) -> Any:
-        return text[:LONGEST_ERROR_TEXT] if isinstance(text, str) else text
-
-    changed = {"evalue": cut(content["evalue"])} if "evalue" in content else {}
-    if isinstance(content.get("traceback"), list):
-        changed["traceback"] = [cut(line) for line in content["traceback"]]
-    return content | changed
