@@ -9,49 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from nbjudge.similar.rarity import Work
 
-HABITS = list(
-    [
-        "call",
-        "sqrt",
-        "swap",
-        "times",
-        "divide",
-        "hoist",
-        "result",
-        "guard",
-        "look",
-        "axis",
-        "place",
-        "size",
-        "unsqueeze",
-        "infinity",
-        "typed",
-    ]
-)
 LOOKS = "size = {}.shape[-1]|n = len({})|shape = {}.size()|{} = {}.float()|{} = {}.clone()|print({}.shape)"
 LOOKS += "|device = {}.device|kind = {}.dtype|rank = {}.ndim|total = {}.numel()"
 GUARDS = "assert {} is not None|if {} is None:\n    raise ValueError('bad input')|assert {}.ndim > 0"
 METHODS = {"sum", "mean", "softmax", "transpose", "max", "exp", "cat", "stack"}
+HOW_OFTEN = (0.05, 0.2, 0.5, 0.8, 0.95)
 NUMBERS, OPERATORS = (0, 1, 2, 3), (ast.Add, ast.Sub, ast.Mult, ast.Div)
-WORDS = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "value",
-    "out",
-    "acc",
-    "buf",
-    "item",
-    "node",
-    "left",
-    "right",
-    "first",
-    "second",
-    "third",
-    "data",
-    "thing",
-]
 
 
 class Author(ast.NodeTransformer):
@@ -59,7 +22,7 @@ class Author(ast.NodeTransformer):
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.habits = {habit: chance.choice([0.05, 0.2, 0.5, 0.8, 0.95]) for habit in HABITS}
+        self.habits = dict[str, float]()
         self.names = iter(range(1_000_000))
 
     def write(self, answer: str) -> str:
@@ -81,7 +44,8 @@ class Author(ast.NodeTransformer):
         return f"another {type(place).__name__}", ast.unparse(tree)
 
     def does(self, habit: str) -> bool:
-        return self.chance.random() < self.habits[habit]
+        often = self.habits.setdefault(habit, self.chance.choice(HOW_OFTEN))
+        return self.chance.random() < often
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -180,6 +144,10 @@ def parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
+def word(chance: random.Random) -> str:
+    return "".join(chance.sample("aeioubdfgklmnrst", 5))
+
+
 def disguised(answer: str, chance: random.Random) -> str:
     """The answer with other names, order and comments, and lines that do nothing."""
     tree = ast.parse(answer)
@@ -188,7 +156,7 @@ def disguised(answer: str, chance: random.Random) -> str:
     }
     bound |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
     bound -= {each.arg for each in ast.walk(tree) if isinstance(each, ast.keyword)}
-    names = {name: f"{chance.choice(WORDS)}_{at}" for at, name in enumerate(sorted(bound))}
+    names = {name: f"{word(chance)}_{at}" for at, name in enumerate(sorted(bound))}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
@@ -204,7 +172,7 @@ def disguised(answer: str, chance: random.Random) -> str:
         rest = [each for each in node.body if each not in moved]
         node.body = rest + chance.sample(moved, len(moved))
     lines = ast.unparse(ast.fix_missing_locations(tree)).splitlines()
-    return "\n".join(line + ("  # " + chance.choice(WORDS)) * (chance.random() < 0.3) for line in lines)
+    return "\n".join(line + ("  # " + word(chance)) * (chance.random() < 0.3) for line in lines)
 
 
 def made_class(

@@ -28,7 +28,7 @@ TOKEN = re.compile(
 )
 IMPORT = re.compile(r"^[ \t]*+(?:import|from)\b([^\n#]*+)", re.MULTILINE)
 DEFINED = re.compile(r"^[ \t]*+(?:async[ \t]++)?+(?:def|class)[ \t]++(\w++)", re.MULTILINE)
-ATTRIBUTE = re.compile(r"\bself\.(\w++)[ \t]*+(?::[^=\n]*+)?+=(?!=)")
+ATTRIBUTE = re.compile(r"^[ \t]*+\w++\.(\w++)[ \t]*+(?::[^=\n]*+)?+=(?!=)", re.MULTILINE)
 WORD = re.compile(r"\w++|(?P<end>[.!?:;\n])")
 LANGUAGE = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 
@@ -135,9 +135,14 @@ def _step(found: re.Match[str]) -> int:
 def _normalised(line: list[re.Match[str]], names: Names) -> list[Token]:
     """The tokens of a line: texts without their words, and free names numbered by their first place."""
     numbers, tokens, depth = dict[str, int](), list[Token](), 0
+    defines = line[0][0] in ("def", "async")
     for at, found in enumerate(line):
-        name, before = found[0], line[at - 1][0] if at else ""
-        is_argument = depth > 0 and before in "(," and at + 1 < len(line) and line[at + 1][0] == "="
+        name, before, following = (
+            found[0],
+            line[at - 1][0] if at else "",
+            [each[0] for each in line[at + 1 : at + 2]],
+        )
+        is_argument = depth > 0 and not defines and before in "(," and "=" in following
         is_kept = name not in names.own if before == "." else is_argument or name in names.known
         depth += _step(found)
         if found["text"] is not None:

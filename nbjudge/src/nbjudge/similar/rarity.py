@@ -165,6 +165,8 @@ class Class:
 
     def _bits(self, value: int, context: int) -> float:
         """The surprise of a fingerprint that two works have, or one alone, by what the others wrote."""
+        if self._count[value] > self._limit:
+            return 0.0
         others = max(0, self._count[value] - 2)
         return max(0.0, _surprise(others, self._contexts[context] - 2))
 
@@ -196,8 +198,7 @@ class Class:
                 rare = frozenset(
                     value
                     for value in self._where[first].keys() & self._where[second].keys()
-                    if self._count[value] <= self._limit
-                    and self._bits(value, self._where[first][value][1]) > 0
+                    if self._bits(value, self._where[first][value][1]) > 0
                 )
                 mistake = self._rare_mistake(self.works[first], self.works[second], name)
                 exercises[name] = Common(bits, Indel.normalized_similarity(*texts), mistake, rare)
