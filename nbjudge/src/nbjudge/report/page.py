@@ -63,7 +63,7 @@ def page_environment(package: str) -> Environment:
 
 
 def script_and_style(more: str = "") -> dict[str, Markup]:
-    """The style and the script of a page; its head lets nothing else have an effect or be fetched.
+    """The style and the script of a page; nothing else may have an effect, and nothing may be fetched.
 
     `more` is CSS of the page's own.
     """

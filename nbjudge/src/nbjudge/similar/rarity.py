@@ -121,10 +121,7 @@ class Class:
                     bits = shared[first, second]
                     bits[name] = bits.get(name, 0.0) + self._bits(value, context)
         totals = [
-            sum(
-                self._bits(value, of) for value, (_, of) in where.items() if self._count[value] <= self._limit
-            )
-            for where in self._where
+            sum(self._bits(value, context) for value, (_, context) in where.items()) for where in self._where
         ]
         scores = {pair: self._score(pair, bits, totals) for pair, bits in shared.items()}
         own = sum(work.in_class for work in self.works)
@@ -158,7 +155,7 @@ class Class:
         return [each for each in self._prints(index, exercise) if each.value not in self._given]
 
     def _is_short(self, exercise: str) -> bool:
-        """Return whether most answers have one natural form: few tokens that are not given."""
+        """Return whether most answers have so few tokens that they have one natural form."""
         indices = [index for index, work in enumerate(self.works) if exercise in work.answers]
         lengths = [sum(1 for _ in self._prints(index, exercise)) for index in indices]
         return median(lengths) < SHORT
@@ -190,19 +187,15 @@ class Class:
         return mistake if is_shared and self._mistakes[exercise, mistake] <= self._limit else ""
 
     def _pair(self, pair: tuple[int, int], shared: Mapping[str, float], score: float) -> Pair:
-        first, second = pair
+        first, second = (self.works[index] for index in pair)
+        one, other = (self._where[index] for index in pair)
+        rare = frozenset(value for value in one.keys() & other.keys() if self._bits(value, one[value][1]) > 0)
         exercises = {}
         for name, bits in sorted(shared.items(), key=lambda item: -item[1]):
-            if name in self.works[second].answers:
-                texts = [self._sorted_tokens(index, name) for index in pair]
-                rare = frozenset(
-                    value
-                    for value in self._where[first].keys() & self._where[second].keys()
-                    if self._bits(value, self._where[first][value][1]) > 0
-                )
-                mistake = self._rare_mistake(self.works[first], self.works[second], name)
-                exercises[name] = Common(bits, Indel.normalized_similarity(*texts), mistake, rare)
-        return Pair(self.works[first], self.works[second], score, exercises)
+            if name in second.answers:
+                alike = Indel.normalized_similarity(*(self._sorted_tokens(index, name) for index in pair))
+                exercises[name] = Common(bits, alike, self._rare_mistake(first, second, name), rare)
+        return Pair(first, second, score, exercises)
 
     def _sorted_tokens(self, index: int, exercise: str) -> list[str]:
         """The tokens of an answer, its statements in an order of their own."""
