@@ -97,7 +97,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 # The modules of the packages that the group `grading` of pyproject.toml installs.
 GRADING = "IPython ipykernel jinja2 jupyter_client latex2mathml markupsafe nbconvert nbformat nbgrader nh3 "
-GRADING += "orjson psutil pygments sqlalchemy zmq"
+GRADING += "orjson psutil pygments rapidfuzz sqlalchemy zmq"
 GRADING_MODULES = frozenset(GRADING.split())
 LTI_MODULES = frozenset(["joserfc", "requests"])  # likewise of the group `lti`
 # Modules of Python that Windows does not have, and that grading and a class's tutor import.

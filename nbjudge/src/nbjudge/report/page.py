@@ -12,7 +12,7 @@ from importlib.resources import files
 from statistics import median
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nbjudge.plain_text import sentence_as_html
@@ -25,8 +25,27 @@ BESIDES = ("late", "seconds", "to mark", "failures")
 
 def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:
     """The whole page as text. Names, ids and messages are shown as text, never as markup."""
+    environment = page_environment("nbjudge.report")
+    missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
+    rows = missing | {name: table.rows for name, table in tables.items()}
+    max_points = [row["points"] for row in rows["exercises"]]
+    return environment.get_template("page.html.j2").render(
+        about=about,
+        points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
+        cells=dict(zip(exercise_columns(assignment).values(), max_points, strict=True)),
+        # Columns that are not empty; the files have all columns.
+        besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
+        failure_kinds=failure_kinds(assignment).rows,
+        files=[f"{name}.csv" for name in tables],
+        **script_and_style(),
+        **rows,
+    )
+
+
+def page_environment(package: str) -> Environment:
+    """The environment of a package's templates, which may import the report's."""
     environment = Environment(
-        loader=PackageLoader("nbjudge.report", TEMPLATES),
+        loader=ChoiceLoader([PackageLoader(each, TEMPLATES) for each in (package, "nbjudge.report")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -40,23 +59,19 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         "shade": _shade,
         "digest": _digest,
     }
-    missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
-    rows = missing | {name: table.rows for name, table in tables.items()}
-    max_points = [row["points"] for row in rows["exercises"]]
+    return environment
+
+
+def script_and_style(more: str = "") -> dict[str, Markup]:
+    """The style and the script of a page; nothing else may have an effect, and nothing may be fetched.
+
+    `more` is CSS of the page's own.
+    """
     folder = files("nbjudge.report") / TEMPLATES
-    return environment.get_template("page.html.j2").render(
-        about=about,
-        points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
-        cells=dict(zip(exercise_columns(assignment).values(), max_points, strict=True)),
-        # Columns that are not empty; the files have all columns.
-        besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
-        failure_kinds=failure_kinds(assignment).rows,
-        # Nothing but this very style and script may have an effect, and nothing may be fetched.
-        style=Markup((folder / "page.css").read_text(encoding="utf-8")),
-        script=Markup((folder / "sort.js").read_text(encoding="utf-8")),
-        files=[f"{name}.csv" for name in tables],
-        **rows,
-    )
+    return {
+        "style": Markup((folder / "page.css").read_text(encoding="utf-8") + more),
+        "script": Markup((folder / "sort.js").read_text(encoding="utf-8")),
+    }
 
 
 def with_code(sentence: str) -> Markup:

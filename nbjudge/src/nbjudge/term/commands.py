@@ -74,6 +74,26 @@ def add_commands(app: typer.Typer, console: Console) -> None:
             raise CourseError(f"Give one of {', '.join(f'--{naming}' for naming in NAMINGS)}.")
         Feedback(Path.cwd(), assignment, console, dry_run).write(NAMINGS[given.index(True)], output)
 
+    @app.command()
+    def similar(
+        assignment: Assignment,
+        against: Annotated[
+            list[Path] | None,
+            typer.Option(help="A folder of other works, such as an earlier class's. May be given again."),
+        ] = None,
+        output: Annotated[
+            Path | None, typer.Option(help="The folder to write to; reports/ASSIGNMENT-similar by default.")
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and write no page.")] = False,
+    ) -> None:
+        """Write a page with the pairs of works that are closer than chance explains, graded or not."""
+        from nbjudge.similar import similar_as_json, write_similar
+
+        if as_json:
+            typer.echo(similar_as_json(Path.cwd(), assignment, against or (), Console(stderr=True)))
+        else:
+            write_similar(Path.cwd(), assignment, against or (), output, console)
+
     student = typer.Typer(no_args_is_help=True, help="Students: another id, two that are one, a roster.")
     app.add_typer(student, name="student")
 
