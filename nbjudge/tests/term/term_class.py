@@ -26,8 +26,8 @@ CLASS = {"ada": "2026-12-02 01:19", "ben": "2026-12-01 20:00", "eve": None, "fay
 
 def make_course(root: Path) -> None:
     """A course with one assignment and no students."""
-    test = _marked("assert a", "t", grade=True, locked=True, points=15, cell_type="code")
-    cells = [_marked("a = 1", "a", solution=True), test]
+    test = marked_cell("assert a", "t", grade=True, locked=True, points=15, cell_type="code")
+    cells = [marked_cell("a = 1", "a", solution=True), test]
     (root / "source/ps1").mkdir(parents=True)
     nbformat.write(nbformat.v4.new_notebook(cells=cells), root / "source/ps1/week.ipynb")
     (root / "nbgrader_config.py").write_text(CONFIG)
@@ -48,7 +48,7 @@ def make_class(root: Path) -> None:
     typed(root, "nbjudge", "grade", "ps1")
 
 
-def _marked(source: str, grade_id: str, **marks: Any) -> NotebookNode:
+def marked_cell(source: str, grade_id: str, **marks: Any) -> NotebookNode:
     cell = nbformat.v4.new_code_cell(source, id=grade_id)
     plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
     cell.metadata["nbgrader"] = plain | {"grade_id": grade_id} | marks
