@@ -2,12 +2,14 @@
 
 import ast
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from made_authors import disguised, made_class, with_copies
 
-from nbjudge.similar.fingerprints import LONGEST_ANSWER, Names, fingerprints
+from nbjudge.similar import rarity
+from nbjudge.similar.fingerprints import LONGEST_ANSWER, Names, fingerprints, statements
 from nbjudge.similar.rarity import Class, Work
 
 # Two right answers to each of six exercises.
@@ -141,6 +143,19 @@ def test_works_of_others_are_compared_with_the_class():
     assert list(bits_of(works)) == [("first 0", "first 1")]
     works[1] = replace(works[1], in_class=False)
     assert bits_of(works) == {}
+
+
+def test_a_work_in_many_pairs_is_read_as_often_as_one_in_few(monkeypatch):
+    """Three who hand in one text make three pairs; sixty make 1,770, and a class must not wait for them."""
+    read, text = Counter(), 2 * UNUSUAL
+
+    def counted(answer, names):
+        read[answer] += 1
+        return statements(answer, names)
+
+    monkeypatch.setattr(rarity, "statements", counted)
+    pairs = Class(class_with(*[text] * 3), []).compare().pairs
+    assert len(pairs) == 3 and read == {text: 3}
 
 
 def test_short_exercises_are_named():

@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from statistics import median
 
@@ -82,6 +83,7 @@ class Class:
 
     def __init__(self, works: Sequence[Work], given: Collection[str], prose: Collection[str] = ()) -> None:
         self.works, self._prose = works, prose
+        self._tokens = cache(self._sorted_tokens)  # one work may be in many pairs
         names = Names.of_assignment(given)
         self._given = {
             each.value for text in given for kind in (names, None) for each in fingerprints(text, kind)
@@ -108,18 +110,22 @@ class Class:
 
     def compare(self) -> Comparison:
         """Find the pairs that are closer than chance explains."""
-        holders = defaultdict[int, list[int]](list)
+        holders = defaultdict[int, list[tuple[int, str]]](list)
         for index, where in enumerate(self._where):
-            for value in where:
+            for value, (name, _) in where.items():
                 if 1 < self._count[value] <= self._limit:
-                    holders[value].append(index)
+                    holders[value].append((index, name))
+        # What is copied as a whole has the same holders, whose pairs are then gone through once.
+        together = defaultdict[tuple[tuple[int, str], ...], float](float)
+        for value, who in holders.items():
+            _, context = self._where[who[0][0]][value]
+            together[tuple(who)] += self._bits(value, context)
         shared = defaultdict[tuple[int, int], dict[str, float]](dict)
-        for value, indices in holders.items():
-            for first, second in combinations(indices, 2):
+        for who_have, bits in together.items():
+            for (first, name), (second, _) in combinations(who_have, 2):
                 if self.works[first].in_class or self.works[second].in_class:
-                    name, context = self._where[first][value]
-                    bits = shared[first, second]
-                    bits[name] = bits.get(name, 0.0) + self._bits(value, context)
+                    by_name = shared[first, second]
+                    by_name[name] = by_name.get(name, 0.0) + bits
         totals = [
             sum(self._bits(value, context) for value, (_, context) in where.items()) for where in self._where
         ]
@@ -193,7 +199,7 @@ class Class:
         exercises = {}
         for name, bits in sorted(shared.items(), key=lambda item: -item[1]):
             if name in second.answers:
-                alike = Indel.normalized_similarity(*(self._sorted_tokens(index, name) for index in pair))
+                alike = Indel.normalized_similarity(*(self._tokens(index, name) for index in pair))
                 exercises[name] = Common(bits, alike, self._rare_mistake(first, second, name), rare)
         return Pair(first, second, score, exercises)
 
