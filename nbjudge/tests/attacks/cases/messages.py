@@ -122,6 +122,37 @@ ATTACKS = {
             )
         ],
     ),
+    "unread_requests": Attack(
+        "Reads nothing while a request comes that is larger than its socket holds, and floods it.",
+        limits=HASTY,
+        proof="unread",
+        code="""
+import asyncio, threading, time
+wire = get_ipython().kernel.wire
+def flood():
+    while True:
+        wire.send("9", "stream", b"x" * 2**20)
+threading.Thread(target=flood, daemon=True).start()
+asyncio.get_event_loop().call_later(0.1, time.sleep, 10**6)
+print("unread")
+""",
+        more_cells=[("test_double", "large = '" + "x" * 2**20 + "'")],
+    ),
+    "replies_in_advance": Attack(
+        "Replies to the requests that come next before they are sent.",
+        limits=IMPATIENT | {"notebook_seconds": 40},
+        proof="replies",
+        code="""
+import json
+print("replies", flush=True)
+wire = get_ipython().kernel.wire
+answer = {"status": "ok", "data": {"text/plain": "'[]'"}, "metadata": {}}
+reply = json.dumps({"status": "ok", "execution_count": 1, "user_expressions": {"answer": answer}}).encode()
+for number in range(40):
+    wire.send(str(number), "execute_reply", reply)
+    wire.send(str(number), "status", b'{"execution_state": "idle"}')
+""",
+    ),
     "closes_the_wires": Attack(
         "Closes its kernel's socket and all open files, and goes on living.",
         limits=HASTY,

@@ -9,9 +9,8 @@ import socket
 import struct
 from collections.abc import Iterator
 
-HEADER = struct.Struct(
-    ">IQI?"
-)  # its sender, the sender's count of messages, place in it, whether more follow
+# A packet's sender, the sender's count of messages, the place in the message, and whether more follow.
+HEADER = struct.Struct(">IQI?")
 PIECE = 2**16  # bytes of a message in one packet
 LONGEST_WORD = 200  # bytes of a request's number, and of a kind
 
