@@ -33,17 +33,6 @@ SWITCHES = {
     "B = H broadcast": ("mask (B, 1, T, T)", "mask (B, T, T)"),
     "pasted positions": ("x + position[:T]", "x + position[:B, None]"),
 }
-# A test's name, and what it does.
-LAMPS = {
-    "shape": "2 sentences, 2 heads: is the output (B, T, E)?",
-    "row sums": "2 sentences: does each row of weights sum to 1?",
-    "leak": "2 sentences: change the last token. Do the outputs before it stay?",
-    "reach": "2 sentences: change the first token. Does the last output change?",
-    "known numbers": "1 sentence, 1 head, no positions: is the output the one worked out by hand?",
-    "gradient": "2 sentences: does a gradient reach every number of every parameter?",
-    "batch of one": "3 sentences with padding: is each output the one that its sentence gets alone?",
-    "real weights": "1 sentence, a trained layer's weights, no mask: is the output torch's?",
-}
 
 
 class Layer(nn.Module):
@@ -107,17 +96,20 @@ def small(bugs: Collection[str]) -> tuple[Layer, Tensor]:
 
 
 def has_shape(bugs: Collection[str]) -> bool:
+    """2 sentences, 2 heads: is the output (B, T, E)?"""
     layer, x = small(bugs)
     return layer(x)[0].shape == x.shape
 
 
 def sums_to_one(bugs: Collection[str]) -> bool:
+    """2 sentences: does each row of weights sum to 1?"""
     layer, x = small(bugs)
     sums = layer(x)[1].sum(dim=-1)
     return torch.allclose(sums, torch.ones_like(sums))
 
 
 def does_not_leak(bugs: Collection[str]) -> bool:
+    """2 sentences: change the last token. Do the outputs before it stay?"""
     layer, x = small(bugs)
     changed = x.clone()
     changed[:, -1] += 1
@@ -125,6 +117,7 @@ def does_not_leak(bugs: Collection[str]) -> bool:
 
 
 def reaches_back(bugs: Collection[str]) -> bool:
+    """2 sentences: change the first token. Does the last output change?"""
     layer, x = small(bugs)
     changed = x.clone()
     changed[:, 0] += 1
@@ -132,7 +125,8 @@ def reaches_back(bugs: Collection[str]) -> bool:
 
 
 def has_known_numbers(bugs: Collection[str]) -> bool:
-    """Lesson 4's *blue* and *sea*, at size 4 and with a causal mask: only *sea* looks back, at 3 to 1."""
+    """1 sentence, 1 head, no positions: is the output the one worked out by hand?"""
+    # Lesson 4's *blue* and *sea*, at size 4 and with a causal mask: only *sea* looks back, at 3 to 1.
     layer = Layer(4, 1, 2, bugs)
     with torch.no_grad():
         for parameter in layer.parameters():
@@ -146,6 +140,7 @@ def has_known_numbers(bugs: Collection[str]) -> bool:
 
 
 def has_gradients(bugs: Collection[str]) -> bool:
+    """2 sentences: does a gradient reach every number of every parameter?"""
     layer, x = small(bugs)
     layer(x)[0].square().sum().backward()
     # A bias of the key changes no weight, so its gradient is rounding or nothing.
@@ -154,6 +149,7 @@ def has_gradients(bugs: Collection[str]) -> bool:
 
 
 def is_the_same_alone(bugs: Collection[str]) -> bool:
+    """3 sentences with padding: is each output the one that its sentence gets alone?"""
     layer, _ = small(bugs)
     x, lengths = torch.randn(3, 5, 8, dtype=torch.float64), (5, 3, 4)
     padding = torch.arange(5) < torch.tensor(lengths)[:, None]
@@ -164,7 +160,8 @@ def is_the_same_alone(bugs: Collection[str]) -> bool:
 
 
 def is_torchs(bugs: Collection[str]) -> bool:
-    """Layer 0 of the course's small encoder, which has no causal mask, on one sentence."""
+    """1 sentence, a trained layer's weights, no mask: is the output torch's?"""
+    # Layer 0 of the course's small encoder.
     encoder = small_encoder()
     reference = nn.MultiheadAttention(encoder.embed_dim, encoder.num_heads, batch_first=True)
     layer = Layer(encoder.embed_dim, encoder.num_heads, 128, bugs, causal=False)
@@ -188,20 +185,23 @@ def small_encoder() -> Encoder:
     return load_encoder("small")
 
 
-TESTS: dict[str, Callable[[Collection[str]], bool]] = dict(
-    zip(
-        LAMPS,
-        (has_shape, sums_to_one, does_not_leak, reaches_back, has_known_numbers, has_gradients,
-         is_the_same_alone, is_torchs),
-        strict=True,
-    )
-)  # fmt: skip
+# A lamp and its test, whose docstring says what it does.
+LAMPS: dict[str, Callable[[Collection[str]], bool]] = {
+    "shape": has_shape,
+    "row sums": sums_to_one,
+    "leak": does_not_leak,
+    "reach": reaches_back,
+    "known numbers": has_known_numbers,
+    "gradient": has_gradients,
+    "batch of one": is_the_same_alone,
+    "real weights": is_torchs,
+}
 
 
 def red_lamps(bugs: Collection[str]) -> list[str]:
     """Return the tests that a layer with these bugs fails; one that stops with an error has failed."""
     red = []
-    for name, test in TESTS.items():
+    for name, test in LAMPS.items():
         try:
             passed = test(bugs)
         except RuntimeError:
@@ -235,7 +235,9 @@ class BugBoard:
     def _repr_html_(self) -> str:
         return Template(TEMPLATE.read_text("utf-8")).substitute(
             switches="".join(_entry(name, _code(*lines)) for name, lines in SWITCHES.items()),
-            lamps="".join(_entry(name, html.escape(text), lamp=True) for name, text in LAMPS.items()),
+            lamps="".join(
+                _entry(name, html.escape(test.__doc__ or ""), lamp=True) for name, test in LAMPS.items()
+            ),
             legend=", ".join(f"{place} {name}" for place, name in enumerate(LAMPS, 1)),
             table=self._table(),
             red=json.dumps(self.red),
