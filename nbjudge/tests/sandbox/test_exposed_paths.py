@@ -208,7 +208,7 @@ def test_only_named_modules_of_a_package_are_seen(a_course, monkeypatch):
     assert shown == {package / name for name in files}
     for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
         with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
-            bubblewrap.command(a_course, 5, [], (name,))
+            bubblewrap.command(5, [], (name,))
 
 
 def test_hidden_files_of_a_package_below_tmp(a_course, start, tmp_path, monkeypatch):
