@@ -52,7 +52,10 @@ WEIGHTS: dict[str, Callable[..., Any]] = {
     "the scores were the weights, without a softmax": _masked(lambda scores: scores.nan_to_num(neginf=0.0)),
     "the scores were kept between -1 and 1": _masked(lambda scores: scores.clamp(-1, 1).softmax(-1)),
     "hidden scores were 0, and not minus infinity": _masked(lambda scores: scores.softmax(-1), 0.0),
-    "hidden scores were -1, and not minus infinity": _masked(lambda scores: scores.softmax(-1), -1.0),
+    **{
+        f"hidden scores were {fill}, and not minus infinity": _masked(lambda scores: scores.softmax(-1), fill)
+        for fill in (-1, -5, -10)
+    },
     "the scores were cosines, divided by √D": _similar(
         lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT / q.shape[-1] ** 0.5
     ),

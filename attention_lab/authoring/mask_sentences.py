@@ -28,6 +28,11 @@ FIXED_LOW_SCORE = (
     "they share the weight. Only minus infinity is below every score. Also clear the hidden weights of "
     "empty rows."
 )
+SMALL_FILL = (
+    "Hidden scores are replaced by a number such as -10 or -100, which is an ordinary score: hidden keys take "
+    "some weight from the visible ones, and all of it where these have lower scores. Only minus infinity is "
+    "below every score."
+)
 MINUS_INFINITY_ADDED = (
     "The numbers are right, but the gradient of a query with nothing to attend to is NaN: -inf was "
     "*added* to the scores, and the backward pass goes straight through the NaN. Replace the hidden "

@@ -107,6 +107,11 @@ add_mistakes(
         "the queries. Count from the end: dimension -1 is always the last one.",
         {"dim": 1},
     ),
+    sum_over_dimension_one=(
+        "The sum runs over dimension 1. That is the last one only in a table: a single row has no dimension 1, "
+        "and in a batch it is the queries. Count from the end: dimension -1 is always the last one.",
+        {"total": lambda exponentials, dim: exponentials.sum(dim=1, keepdim=True)},
+    ),
     nothing_subtracted=(
         "Right for small scores; for large ones exp overflows to inf and the weights are NaN. Adding one "
         "number to a whole row changes nothing, so first shift each row until its largest score is 0.",

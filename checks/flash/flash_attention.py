@@ -398,6 +398,16 @@ add_mistakes(
         "compared within the block. Compare positions in the *text*: first of the block + position in it.",
         {"hides": lambda first_query, queries, first_key, keys: hidden(0, queries, 0, keys)},
     ),
+    keys_counted_within_the_block=(
+        "The queries are counted in the text, and the keys from the start of their block: in each later block "
+        "they seem to be early ones, and are seen. Key position: first key of the block + position in it.",
+        {"hides": lambda first_query, queries, first_key, keys: hidden(first_query, queries, 0, keys)},
+    ),
+    queries_counted_within_the_block=(
+        "The keys are counted in the text, and the queries from the start of their block: later queries seem "
+        "to be early ones, and see too little. Query position: first query of the block + position in it.",
+        {"hides": lambda first_query, queries, first_key, keys: hidden(0, queries, first_key, keys)},
+    ),
     diagonal_seen_whole=(
         "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
         "keys that come after them.",

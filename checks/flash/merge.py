@@ -262,6 +262,17 @@ add_mistakes(
         "maxima: return the sum of the rescaled ones.",
         {"ends": lambda merged, one, other: (*merged[:2], one[2] + other[2])},
     ),
+    divided_by_the_old_totals=(
+        "The outputs are weighed by the rescaled totals, and then divided by the sum of the totals as they "
+        "came. The new total is the sum of the *rescaled* ones: divide by it, and return it.",
+        {
+            "ends": lambda merged, one, other: (
+                merged[0] * (merged[2] / (one[2] + other[2]).clamp(min=1))[..., None],
+                merged[1],
+                one[2] + other[2],
+            )
+        },
+    ),
     without_the_totals=(
         "The totals are rescaled, the outputs are mixed by the exp(maximum) of each part alone. A part's "
         "weight is its *rescaled total*: many keys with small scores can outweigh one with a large score.",

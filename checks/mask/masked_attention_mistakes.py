@@ -15,6 +15,7 @@ from attention_lab.authoring.mask_sentences import (
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
     SCALED_UP_AFTERWARDS,
+    SMALL_FILL,
 )
 
 from .masked_attention import masked_attention
@@ -109,6 +110,14 @@ add_mistakes(
     low_score_and_cleared=(
         FIXED_LOW_SCORE,
         {"fill": -1e4},
+    ),
+    filled_with_ten=(
+        SMALL_FILL,
+        {"fill": -10.0, "clear": False},
+    ),
+    filled_with_ten_and_cleared=(
+        SMALL_FILL,
+        {"fill": -10.0},
     ),
     second_axis_from_the_front=(
         "One sequence is right and a batch is not: there the weights sum to 1 over the queries. The axis of "

@@ -11,6 +11,7 @@ from attention_lab.authoring.mask_sentences import (
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     SCALED_UP_AFTERWARDS,
+    SMALL_FILL,
 )
 from nbjudge.authoring import same_value
 
@@ -248,6 +249,18 @@ add_mistakes(
     low_score_and_cleared=(
         FIXED_LOW_SCORE,
         lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1).masked_fill(~mask, 0.0),
+    ),
+    filled_with_ten=(
+        SMALL_FILL,
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -10.0), dim=-1),
+    ),
+    filled_with_ten_and_cleared=(
+        SMALL_FILL,
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -10.0), dim=-1).masked_fill(~mask, 0.0),
+    ),
+    filled_with_a_hundred_and_cleared=(
+        SMALL_FILL,
+        lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1).masked_fill(~mask, 0.0),
     ),
 )
 

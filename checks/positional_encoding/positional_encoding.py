@@ -216,6 +216,11 @@ add_mistakes(
         "has only T tokens. Take the first T rows of the table at each call.",
         {"add": lambda self, x: x + self.pe},
     ),
+    as_many_rows_as_texts=(
+        "As many rows of the table are taken as there are texts in the batch: x is (B, T, E), so `x.size(0)` "
+        "and `len(x)` are B. Take T rows, `x.size(1)`.",
+        {"add": lambda self, x: x + self.pe[: x.shape[0]]},
+    ),
     counted_from_the_end=(
         "You add the last rows of the table, not the first, so the same word at the start of a text gets "
         "another position when the text gets longer. Token 0 gets row 0.",
