@@ -29,8 +29,8 @@ FIXED_LOW_SCORE = (
     "empty rows."
 )
 SMALL_FILL = (
-    "Hidden scores are replaced by a number such as -10 or -100, which is an ordinary score: hidden keys take "
-    "some weight from the visible ones, and all of it where these have lower scores. Only minus infinity is "
+    "Hidden scores are replaced by a number such as -10 or -100, an ordinary score: hidden keys take some "
+    "weight from the visible ones, and all of it where these have lower scores. Only minus infinity is "
     "below every score."
 )
 MINUS_INFINITY_ADDED = (

@@ -69,6 +69,10 @@ def _past_as(length_of):
     return {"attend": attend}
 
 
+def uncut(self, old, new, total):
+    return tuple(self.merge(part) for part in total)
+
+
 class MaskInTheState(Right):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__(embed_dim, num_heads, bias)
@@ -86,6 +90,11 @@ class WritesIntoTheList(Right):
 add_mistakes(
     cached_attention,
     Right,
+    CacheBeforeTheCut=(
+        "The cache holds keys and values that are not cut into heads, (B, T, E). Store them as the heads use "
+        "them, (B, H, T, D): then the past need not be cut again at each call.",
+        {"returned_cache": uncut},
+    ),
     PastFromTheBatch=(
         "The number of past tokens is read from the wrong axis: the mask is shifted by the number of "
         "sentences. A cached key is (B, H, T_past, D), so the tokens are its third axis.",

@@ -433,6 +433,11 @@ add_mistakes(
         "After a cache the positions start at 0 again. Begin with the length of the cached keys.",
         {"project": lambda self, x, past: Attention.project(self, x, 0)},
     ),
+    PastWithTheNew=(
+        "After a cache the positions begin T_new too late: the past was counted after the new keys joined it. "
+        "Read the length of the cache before.",
+        {"project": lambda self, x, past: Attention.project(self, x, past and past + x.shape[1])},
+    ),
     TurnedTwice=(
         "The cached keys are turned once more. Turn the new keys only, before they join the cache.",
         {

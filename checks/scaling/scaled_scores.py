@@ -42,6 +42,12 @@ def gradients(draw):
     yield case(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k), gradients=True)
 
 
+def own_standard_deviation(query, key):
+    scores = query @ key.transpose(-2, -1)
+    variance = (scores - scores.mean()).square().sum() / (scores.numel() - 1)
+    return scores / variance.sqrt()
+
+
 add_mistakes(
     scaled_scores,
     divided_by_d_k=(
@@ -82,6 +88,11 @@ add_mistakes(
         "The scores are divided by 8 at every width. That is the root for d_k = 64 only: take the width from "
         "the tensors.",
         lambda query, key: query @ key.transpose(-2, -1) / 8,
+    ),
+    own_standard_deviation=(
+        "The scores are divided by their own standard deviation, so they depend on the other scores. √d_k is "
+        "what it is on average: divide by the root of the width, which is known before there are scores.",
+        own_standard_deviation,
     ),
     transposed=(
         "The result is transposed: row i should hold the scores of *query* i with every key, so queries are "

@@ -94,6 +94,11 @@ add_mistakes(
             torch.diag_embed(weights * (1 - weights)) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
         ),
     ),
+    squares_of_its_own_weight=(
+        "Every entry of a row has the same number subtracted, the square w_i²: the weights were made a column twice. "
+        "One of them has to be a row, (1, T), so that entry (i, j) has w_i · w_j.",
+        lambda weights: torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-1),
+    ),
     queries_with_queries=(
         "The weights are multiplied as one matrix with its transpose, which gives a number for each pair of "
         "queries (and an error for a single row). Each row needs its own outer product: a column (T, 1) "
