@@ -3,7 +3,7 @@
 For lessons
     `plots`, `heads`, `training_plots`, `drawings` and `sliders` draw; `measurements` are stored tables;
     `corpus`, `words`, `encoder` and `characters` are data and models; `examples` holds the visible
-    examples; `memory` measures memory.
+    examples; `memory` measures memory; `earlier` asks questions of earlier lessons.
 For learners
     `start` is `attention-lab start`, the start page and the progress page; `tutor` begins `check`.
 For authors of checks

@@ -9,6 +9,7 @@ from pathlib import Path
 LESSON_MODULES = (
     "corpus",
     "drawings",
+    "earlier",
     "encoder",
     "examples",
     "heads",

@@ -134,8 +134,9 @@ def test_no_cell_reads_ipythons_history(lesson):
 
 @every_notebook
 def test_no_number_is_a_size_that_is_drawn(lesson):
+    """In a cell that a grading run has."""
     for cell in read_notebook(lesson.source_path).cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and "left-out-of-grading" not in cell.metadata.get("tags", []):
             constants = (n.value for n in ast.walk(ast.parse(code_of(cell))) if isinstance(n, ast.Constant))
             drawn = DRAWN - NOT_DRAWN.get(lesson.name, set())
             clashing = {n for n in constants if type(n) is int and n in drawn}
@@ -169,6 +170,14 @@ def test_under_every_graded_cell_the_tutor_is_asked(lesson):
             name = cell.id.removeprefix("test_")
             assert below.source == f'check("{name}")', f'below {cell.id} a cell should ask check("{name}")'
             assert below.metadata == ASKED_FOR_HELP, f"the metadata of {below.id} should be {ASKED_FOR_HELP}"
+
+
+@every_lesson
+def test_a_lesson_begins_with_questions_of_earlier_ones(lesson):
+    below_setup = read_notebook(lesson.source_path).cells[2]
+    is_asked = below_setup.source == f"earlier_questions({int(lesson.folder[:2])})"
+    assert is_asked == (lesson.folder[:2] > "01"), "the cell below setup should ask earlier_questions(NUMBER)"
+    assert not is_asked or below_setup.metadata == ASKED_FOR_HELP
 
 
 @every_lesson

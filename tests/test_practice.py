@@ -19,8 +19,9 @@ from rich.console import Console
 
 import nbjudge.tutor
 from attention_lab import cli
+from attention_lab.earlier import earlier_questions
 from attention_lab.start.lessons import add_missing_lessons, released_lessons
-from attention_lab.start.practice import session
+from attention_lab.start.practice import earlier, session
 from attention_lab.start.practice.cards import as_anki, as_plain, read_cards, write_deck
 from attention_lab.start.practice.due import CARDS, MOST_EXERCISES, Practice
 from attention_lab.start.progress_page import practice_today
@@ -157,6 +158,26 @@ def test_ratings_are_kept_until_ctrl_c(work):
 def test_three_questions_before_a_lesson(work):
     said = practise(work, *["", "2"] * 3, before=3)
     assert "Rated: 3 of 3" in said and set(re.findall(r"\b\d\d_", said)) <= {"01_", "02_"}
+
+
+def test_a_lesson_asks_what_was_forgotten(work, monkeypatch):
+    """In a work folder the record decides, and buttons write to it; elsewhere three stay the same."""
+    monkeypatch.chdir(work.parent)
+    fixed = earlier_questions(3)
+    assert repr(fixed) == repr(earlier_questions(3)) and fixed._repr_html_().count("<details>") == 3
+    assert {card.number for card in fixed.cards} <= {1, 2}
+    monkeypatch.chdir(work / "03_mask")
+    monkeypatch.setattr(earlier, "has_reader", lambda: True)
+    asked = earlier_questions(3)
+    assert asked.cards == fixed.cards == after(work, 0).questions_before(3)
+    _, *rows = asked._controls(asked._practice).children
+    *buttons, said = rows[0].children[1].children
+    buttons[2].click()
+    assert "Rated: remembered" in said.value
+    assert json.loads((work / CARDS).read_text()) == {asked.cards[0].id: {"reviews": {str(TODAY): 3}}}
+    assert asked.cards[0] not in earlier_questions(3).cards
+    monkeypatch.setitem(sys.modules, "fsrs", None)
+    assert earlier_questions(3).cards == fixed.cards
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"score": {"reviews": 3}}', '{"score": [["2026-01-01", 3]]}'])

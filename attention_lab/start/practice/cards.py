@@ -48,8 +48,8 @@ def read_cards() -> Mapping[str, PracticeCard]:
     return {card.id: card for card in cards}
 
 
-def as_plain(text: str) -> str:
-    """Return a card's text for a terminal, with formulas on one line."""
+def without_tex(text: str) -> str:
+    """Return a card's text with formulas on one line, and code in backticks."""
 
     def plain(formula: re.Match[str]) -> str:
         tex = formula[1]
@@ -57,7 +57,12 @@ def as_plain(text: str) -> str:
             tex = tex.replace(name, sign)
         return re.sub(r"\{(\w+)\}", r"\1", tex).replace("{", "(").replace("}", ")")
 
-    return FORMULA.sub(plain, text).replace("`", "")
+    return FORMULA.sub(plain, text)
+
+
+def as_plain(text: str) -> str:
+    """Return a card's text for a terminal."""
+    return without_tex(text).replace("`", "")
 
 
 def as_anki(text: str) -> str:

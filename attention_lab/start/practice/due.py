@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from attention_lab.errors import CourseError
 from attention_lab.start.practice.cards import PracticeCard, read_cards
 from attention_lab.start.progress import read_lessons
-from attention_lab.tutor import PRACTICE, RECORD
+from attention_lab.tutor import FIRST_LESSON, PRACTICE, RECORD
 from nbjudge.tutor import LearnerRecord
 
 if TYPE_CHECKING:
@@ -26,10 +26,30 @@ if TYPE_CHECKING:
 CARDS = RECORD.with_name("cards.json")  # in the work folder: the ratings of cards
 MOST_EXERCISES, MOST_HUNTS, MOST_NEW_CARDS = 4, 2, 10  # a day
 QUESTIONS = 3  # before a lesson
+RATINGS = {1: "forgotten", 2: "with effort", 3: "remembered", 4: "at once"}  # as FSRS counts them
 NO_FSRS = "The package fsrs is missing, which plans what is due: `pip install fsrs` in the course's Python."
 NO_LESSON = "There are no questions before lesson {number}: choose a lesson from 2 to {last}."
 DAMAGED = "{file} holds no results that can be read: it is now called {new}, and a new one begins."
+NOT_KEPT = "The rating cannot be written to {file}: free some space, or choose a folder that is yours."
 UNKNOWN = "{file} has ratings of cards that this version does not have ({cards}): they are kept."
+
+
+def work_folder(folder: Path) -> Path | None:
+    """Return the work folder that a folder is, or is in; None if it is in none."""
+    return next((each for each in (folder, *folder.parents) if (each / FIRST_LESSON).is_dir()), None)
+
+
+def cards_before(number: int) -> list[PracticeCard]:
+    """Return all cards of lessons before this one, shuffled; always in the same order.
+
+    Raises CourseError if there is no such lesson.
+    """
+    last = max(card.number for card in read_cards().values())
+    if not 1 < number <= last:
+        raise CourseError(NO_LESSON.format(number=number, last=last))
+    cards = [card for card in read_cards().values() if card.number < number]
+    Random(number).shuffle(cards)
+    return cards
 
 
 class Practice:
@@ -87,12 +107,14 @@ class Practice:
 
         Raises CourseError if there is no such lesson.
         """
-        last = max(card.number for card in read_cards().values())
-        if not 1 < number <= last:
-            raise CourseError(NO_LESSON.format(number=number, last=last))
-        cards = [card for card in read_cards().values() if card.number < number]
-        Random(str(self.today)).shuffle(cards)
+        cards = cards_before(number)
         return sorted(cards, key=lambda card: self._recall(self._cards.get(card.id)))[:QUESTIONS]
+
+    def rate(self, card: PracticeCard, rating: int) -> None:
+        """Keep how well a card was remembered, from 1 to 4. Raises CourseError if it cannot be written."""
+        self.card_record.add_review(card.id, str(self.today), rating)
+        if not self.card_record.is_kept:
+            raise CourseError(NOT_KEPT.format(file=self.folder / CARDS))
 
     def _plans(self, reviews: Mapping[str, Mapping[str, int]]) -> dict[str, Card]:
         """Return what FSRS makes of each day's ratings. What is no rating is left out."""

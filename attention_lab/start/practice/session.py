@@ -13,9 +13,8 @@ from rich.text import Text
 from attention_lab.errors import CourseError
 from attention_lab.start.lessons import released_lessons
 from attention_lab.start.practice.cards import PracticeCard, as_plain
-from attention_lab.start.practice.due import CARDS, Practice
+from attention_lab.start.practice.due import RATINGS, Practice, work_folder
 from attention_lab.start.progress import SavedLesson, read_lessons
-from attention_lab.tutor import FIRST_LESSON
 
 TITLE = """# Practice of {day}
 
@@ -25,11 +24,10 @@ EARLIER = "# What you wrote earlier in this lesson: your answers may call it.\n\
 HUNTS = """# Bug hunts
 
 Find a call that shows the mistake, `bug(…)`, then fix it: `bug.fix()`."""
-PROMPT = "[dim]1 forgotten · 2 with effort · 3 remembered · 4 at once:[/] "
+PROMPT = f"[dim]{' · '.join(f'{rating} {words}' for rating, words in RATINGS.items())}:[/] "
 NO_RATING = "That is no rating: type 1, 2, 3 or 4, or stop with Ctrl-C."
 NOTHING = "Nothing is due today. Next: {day}."
 NOT_BEGUN = "Nothing is planned yet: practice begins with the first answer that you check in a lesson."
-NOT_KEPT = "The rating cannot be written to {file}: free some space, or choose a folder that is yours."
 NO_FOLDER = "{folder} is not a work folder: name the one that `attention-lab start` made, or go there first."
 NOT_WRITTEN = (
     "The notebook cannot be written to {folder} ({reason}): free some space, or choose another folder."
@@ -45,7 +43,7 @@ def practise(
     something cannot be written.
     """
     path = folder.absolute()
-    work = next((each for each in (path, *path.parents) if (each / FIRST_LESSON).is_dir()), None)
+    work = work_folder(path)
     if work is None:
         raise CourseError(NO_FOLDER.format(folder=path))
     practice = Practice(work, today)
@@ -76,11 +74,9 @@ def ask_cards(cards: Sequence[PracticeCard], practice: Practice, console: Consol
             console.print(Text(as_plain(card.question), style="bold"))
             console.input("[dim]Enter shows the answer.[/] ")
             console.print(Text(as_plain(card.answer)))
-            while (rating := console.input(PROMPT).strip()) not in ("1", "2", "3", "4"):
+            while (rating := console.input(PROMPT).strip()) not in map(str, RATINGS):
                 console.print(NO_RATING)
-            practice.card_record.add_review(card.id, str(practice.today), int(rating))
-            if not practice.card_record.is_kept:
-                raise CourseError(NOT_KEPT.format(file=practice.folder / CARDS))
+            practice.rate(card, int(rating))
             rated = place
     except (KeyboardInterrupt, EOFError):
         console.print()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbjudge.tutor.learner.asking import ask as ask
     from nbjudge.tutor.learner.checking import begin_notebook as begin_notebook
     from nbjudge.tutor.learner.checking import check as check
+    from nbjudge.tutor.learner.checking import has_reader as has_reader
     from nbjudge.tutor.learner.hunting import hunt as hunt
     from nbjudge.tutor.learner.hunting import hunts as hunts
     from nbjudge.tutor.learner.live_box import STORED as STORED
@@ -39,7 +40,7 @@ _import_name, __all__ = lazily(
     {
         "nbjudge.tutor.learner": "has_tutor",
         "nbjudge.tutor.learner.asking": "ask",
-        "nbjudge.tutor.learner.checking": "begin_notebook check",
+        "nbjudge.tutor.learner.checking": "begin_notebook check has_reader",
         "nbjudge.tutor.learner.hunting": "hunt hunts",
         "nbjudge.tutor.learner.live_box": "LiveBox STORED",
         "nbjudge.tutor.learner.record": "ExerciseHistory LearnerRecord",
