@@ -1,5 +1,8 @@
 """The exercise `sample`: where chance decides, a verifier counts tokens; elsewhere values are compared."""
 
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, add_mistakes, case, made_by
@@ -286,14 +289,12 @@ def text_by_text(logits, temperature=1.0, top_p=1.0, generator=None):
     if temperature == 0:
         return torch.stack([row.argmax() for row in logits])
     tokens = []
-    for row in torch.softmax(logits / temperature, dim=-1):
-        kept, total = [], 0.0
-        for token in sorted(range(len(row)), key=row.tolist().__getitem__, reverse=True):
-            kept.append(token)
-            total += float(row[token])
-            if total >= top_p:
-                break
-        tokens.append(kept[int(torch.multinomial(row[kept], 1, generator=generator))])
+    for row in torch.softmax(logits / temperature, dim=-1).tolist():
+        order = sorted(range(len(row)), key=row.__getitem__, reverse=True)
+        sums = list(accumulate(row[token] for token in order))
+        reached = min(bisect_left(sums, top_p), len(row) - 1)
+        number = torch.rand((), generator=generator).item() * sums[reached]
+        tokens.append(order[bisect_right(sums, number)])
     return torch.tensor(tokens)
 
 
