@@ -138,6 +138,7 @@ NO_NOTEBOOK: dict[str, Callable[[Path], Any]] = {
         whole()
     ),
     "sparse notebook": lambda folder: _sparse(folder / "tiny.ipynb"),
+    "pipe for a notebook": lambda folder: os.mkfifo(folder / "tiny.ipynb"),
 }
 
 

@@ -1,11 +1,6 @@
 """Attacks by what is shown: forged verdicts, and the pages and readers that show a student's work."""
 
-import re
-
 from arena import IMPATIENT, WRONG, Attack, wrong
-from bs4 import BeautifulSoup
-from nbconvert.filters.markdown_mistune import markdown2html_mistune
-from nbconvert.filters.strings import strip_files_prefix
 from nbformat.v4 import new_markdown_cell, new_raw_cell
 from tiny_course import after, cell_of
 
@@ -181,85 +176,6 @@ def row_sums(x):
                 elif not data.keys() <= self.HARMLESS:
                     return f"an output holds {data.keys() - self.HARMLESS}"
         return ""
-
-
-SCRIPTS = ["javascript:alert(2)", "javascript\\:alert(2)", "java&#115;cript:alert(2)", "//e.org"]
-SCRIPTS += ["<javascript:alert(2)>", "files/javascript:alert(2)", "data:text/html,2", "/api/kernels"]
-SCRIPTS += ["JAVA\tSCRIPT:alert(2)"]
-FORMS = ["[2 points]({})", "![2 points]({})", "<{}>", "[a][b]\n\n[b]: {}", "[b]:\n{}\n\n[b]", "[x]({} '2')"]
-PROSE = [form.format(script) for form in FORMS for script in SCRIPTS]
-PROSE += [
-    "# test_double",
-    "test_double\n===",
-    "```mermaid\n<img src=x onerror=alert(2)>\n```",
-    "![x](attachment:x)",
-]
-PROSE += [r"$\href{javascript:alert(2)}{2}$", "$\\h\0ref{javascript:alert(2)}{2}$", r"$$\def\frac#1{2}$$"]
-
-
-class ProseThatRuns(Attack):
-    """Writes prose whose links, pictures, headings and formulas would run scripts."""
-
-    proof = "prose was handed in"
-
-    code = "print('prose was handed in')"
-    more_cells = [("title", new_raw_cell("\n\n".join(PROSE)))]
-    more_cells += [("title", new_markdown_cell(prose)) for prose in ("\n\n".join(PROSE), *reversed(PROSE))]
-
-    def harm(self, arena):
-        for cell in arena.graded.notebook(self.name).cells:
-            if cell.cell_type == "code" or not cell.id.startswith("own-"):
-                continue
-            page = BeautifulSoup(strip_files_prefix(markdown2html_mistune(cell.source)), "html.parser")
-            if page.find(["script", "img", "svg"]) or page.find(id="test_double"):
-                return f"{cell.source!r} is more than prose"
-            if any(not re.match("https?:|mailto:|#", link["href"]) for link in page.find_all("a")):
-                return f"{cell.source!r} leads elsewhere"
-            if re.search(r"\\(href|def)\b", page.get_text()):
-                return f"{cell.source!r} is more than a formula"
-        return ""
-
-
-class PictureBombs(Attack):
-    """Shows pictures that are small to send and burst in a browser: billions of points."""
-
-    proof = "drawn"
-    code = """
-import base64, struct, zlib
-from IPython.display import publish_display_data
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-def png(width, height, rows=1):
-    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
-    data = zlib.compress(b"\\0" * (10**6 * rows), 9)
-    begin = b"\\x89PNG\\r\\n\\x1a\\n"
-    return begin + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
-def jpeg(width, height):
-    begin = b"\\xff\\xd8\\xff\\xc0"
-    return begin + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\\x01\\x11\\x00\\xff\\xd9"
-huge, markers = 60_000, b"\\xff\\xd8" + b"\\xff\\xe0\\x00\\x02" * 10_000
-pictures = [
-    ("image/png", png(huge, huge, 40)), ("image/png", png(2**31 - 1, 1)), ("image/png", b"x" * 99),
-    ("image/jpeg", jpeg(huge, huge)), ("image/jpeg", png(huge, huge)), ("image/png", jpeg(huge, huge)),
-    ("image/png", b""), ("image/jpeg", markers),
-]
-def show():
-    for kind, picture in pictures:
-        publish_display_data({kind: base64.b64encode(picture).decode(), "text/plain": "a picture"})
-        publish_display_data({kind: picture.decode("latin-1"), "text/plain": "no picture"})
-def double(x):
-    show()
-    return x
-show()
-print("drawn")
-"""
-
-    def harm(self, arena):
-        cells = arena.graded.notebook(self.name).cells
-        kinds = {
-            kind for cell in cells for output in cell.get("outputs", []) for kind in output.get("data", {})
-        }
-        return "a picture that bursts is shown" if kinds & {"image/png", "image/jpeg"} else ""
 
 
 CHOKING = ["if False: import " + "biggest." * 25_000 + "a", "a." * 50_000, "-" * 50_000 + "1", "(" * 50_000]

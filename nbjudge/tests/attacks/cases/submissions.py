@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import re
 
 from arena import HASTY, SECRETS, Attack, finder, wrong
@@ -201,27 +200,6 @@ print("read all there is:", found_in(*texts))
     def harm(self, arena):
         paths = list((arena.root / "autograded" / self.name).rglob("*"))
         return "" if not any(path.is_symlink() for path in paths) else "a link is beside the graded notebook"
-
-
-class LinkedNotebook(Attack):
-    """Hands in a link to the course's own solution in the place of its notebook."""
-
-    def prepare(self, folder, arena):
-        notebook = folder / "tiny.ipynb"
-        notebook.unlink()
-        notebook.symlink_to(arena.root / "solutions" / "01_tiny" / "tiny.ipynb")
-
-    def harm(self, arena):
-        text = (arena.root / "autograded" / self.name / "01_tiny" / "tiny.ipynb").read_text()
-        return "the solution is in its graded notebook" if "return 2 * x" in text else ""
-
-
-class PipeForANotebook(Attack):
-    """Hands in a pipe in the place of its notebook, from which no one ever reads to the end."""
-
-    def prepare(self, folder, arena):
-        (folder / "tiny.ipynb").unlink()
-        os.mkfifo(folder / "tiny.ipynb")
 
 
 class TooManyFiles(Attack):
