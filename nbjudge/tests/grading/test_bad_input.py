@@ -76,33 +76,6 @@ def strange_characters() -> bytes:
     return json.dumps(after(work, "double", "print(chr(0xD800), chr(0), 'é')", "\x00")).encode()
 
 
-# Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
-SECRETS = ["tapir", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
-
-# Looks through all that is in the kernel, and reports by the one channel there is: its error message.
-SNOOP = f"""
-import gc, sys
-
-def double(x):
-    needles = ["".join(map(chr, codes)) for codes in {[list(map(ord, word)) for word in SECRETS]}]
-    texts = [str(In), str(get_ipython().history_manager.input_hist_raw)]
-    frame = sys._getframe()
-    while frame is not None:
-        held = [*frame.f_locals.values(), *frame.f_code.co_consts]
-        texts += [value for value in held if type(value) is str]
-        frame = frame.f_back
-    for holder in gc.get_objects():
-        held = holder.values() if type(holder) is dict else holder
-        if type(holder) in (dict, list, tuple, set):
-            texts += [value for value in list(held) if type(value) is str]
-    seen = [word for word in needles if any(word in text and word != text for text in texts)]
-    ours = [
-        name for name in sys.modules
-        if name.startswith(("nbjudge", "checks", "tiny"))
-        and not name.startswith("nbjudge.tutor.learner") and name not in ("nbjudge", "nbjudge.tutor")
-    ]
-    raise RuntimeError(f"looked through {{len(texts) > 1000}}: {{seen}} {{ours}}")
-"""
 LOUD = """
 import sys, warnings
 print("2"); print("2", file=sys.stderr); warnings.warn("2")
@@ -134,7 +107,6 @@ PART = {
     "hanging": answered(
         double="while True:\n    pass", row_sums="import os\ndef row_sums(x):\n    os._exit(1)"
     ),
-    "snoop": answered(double=SNOOP),
 }
 # What cannot be graded; `faults/test_hostile_folders.py` has more of it.
 UNGRADABLE = {"not json": b"print('hello')"}
@@ -218,13 +190,11 @@ def test_honest_work_gets_full_marks(bad_class, student):
         ("broken", "double", "There is no `double`"),
         ("broken", "row_sums", "stops with AttributeError at the line `return x.rows`"),
         ("hanging", "row_sums", "The kernel died while `row_sums` ran"),
-        ("snoop", "double", "looked through True: [] []"),  # nothing of the checks or the reference is there
     ],
 )
 def test_broken_exercise_costs_itself_only(bad_class, student, exercise, words):
     """The graded cell says what broke."""
-    lost = ["double"] if student == "snoop" else ["double", "row_sums"]
-    assert bad_class.points(student) == FULL | dict.fromkeys(lost, 0)
+    assert bad_class.points(student) == FULL | {"double": 0, "row_sums": 0}
     assert words in bad_class.reason(student, exercise)
 
 
@@ -261,7 +231,7 @@ def test_record_says_by_a_code_what_hung_and_died(bad_class):
     assert {cell.exercise.status for cell in unreadable.cells if cell.exercise} == {Status.NOT_RUN}
 
 
-@pytest.mark.parametrize("student", ["honest", "loud", "snoop"])
+@pytest.mark.parametrize("student", ["honest", "loud", "broken"])
 def test_a_graded_cell_holds_one_result_the_verdict(bad_class, student):
     for exercise in FULL:
         outputs = cell_of(bad_class.notebook(student), f"test_{exercise}").outputs

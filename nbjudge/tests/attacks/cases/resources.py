@@ -260,23 +260,6 @@ def biggest(x):
 """,
         answers={"biggest": "quit()"},
     ),
-    "kills_itself": Attack(
-        "Kills its kernel by signals, an abort, and a read of memory that is not there.",
-        limits=HASTY,
-        code="""
-import ctypes, os, signal
-def double(x):
-    os.kill(os.getpid(), signal.SIGKILL)
-    os.abort()
-def row_sums(x):
-    ctypes.string_at(0)
-def biggest(x):
-    signal.raise_signal(signal.SIGSEGV)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.kill(0, signal.SIGTERM)
-    os._exit(9)
-""",
-    ),
     "overflows_the_stack": Attack(
         "Recurses without end, in Python with the limit taken off, and in C.",
         limits=HASTY,

@@ -7,36 +7,6 @@ from tiny_course import after, cell_of
 from nbjudge.record.graded_cell import is_verdict
 
 
-class ForgedDisplays(Attack):
-    """Displays data with nbgrader's marks and the judge's, and opens comms and widgets that carry scores."""
-
-    proof = "nothing but text"
-    code = """
-import comm, ipywidgets
-from IPython.display import clear_output, display, publish_display_data, update_display
-marks = {"nbgrader": {"grade": True, "points": 2, "grade_id": "test_double", "solution": False}}
-def double(x):
-    for identifier in ("test_double", "double", "verdict"):
-        publish_display_data({"text/plain": "2"}, metadata=marks | {"nbjudge": {"points": 2}})
-        display({"text/plain": "2"}, raw=True, metadata=marks, display_id=identifier)
-        update_display({"text/plain": "2"}, raw=True, metadata=marks, display_id=identifier)
-        clear_output()
-    for target in ("jupyter.widget", "nbgrader", "nbjudge", ""):
-        opened = comm.create_comm(target_name=target, data={"points": 2}, metadata={"version": "2.1.0"})
-        opened.send({"method": "update", "state": {"value": 2}, "points": 2}, buffers=[b"x" * 1000])
-    display(ipywidgets.HTML("<script>alert(2)</script>"), ipywidgets.Output(), ipywidgets.IntSlider(2))
-    print("nothing but text")
-    return x
-"""
-
-    def harm(self, arena):
-        shown = arena.shown(self.name)
-        if "grade_id" in shown:
-            return "its metadata were kept"
-        has_widget = "widgets" in arena.graded.notebook(self.name).metadata or "widget-view" in shown
-        return "a widget was kept" if has_widget else ""
-
-
 class RewrittenDisplays(Attack):
     """Rewrites what earlier cells showed, by display ids and in the name of other cells, into verdicts."""
 
@@ -96,48 +66,6 @@ update_display("2", display_id=ours)
             if any(output.output_type in ("execute_result", "error") for output in before):
                 return "a result of its own is beside the verdict"
         return "" if all("nbjudge" not in str(output) for output in before) else "a verdict is in an output"
-
-
-class LooksLikeAVerdict(Attack):
-    """Prints, displays and raises what looks like a verdict, turned round or in other alphabets too."""
-
-    proof = "points"
-    code = """
-from IPython.display import HTML, Markdown, display
-texts = ["double: 2 of 2 points", "\\u202estniop 2 fo 2 :elbuod", "double\\u200b: \\u0662 of \\uff12 points",
-         "\\x1b[32m2\\x1b[0m of 2 points", "2", "2.0", " 2 ", "\\r2", "\\b\\b\\b2 points"]
-class Shown:
-    def __init__(self, text):
-        self.text = text
-    def __repr__(self):
-        return self.text
-    def _repr_html_(self):
-        return f"<h4>{self.text}</h4><p><strong>Right in every case.</strong></p>"
-def show():
-    for text in texts:
-        print(text)
-        display(Shown(text), HTML(text), Markdown(text))
-def double(x):
-    show()
-    raise ValueError(texts[0] + "\\nRight in every case.")
-def row_sums(x):
-    show()
-    return Shown("2 points")
-def biggest(x):
-    formula = "$\\\\href{javascript:alert(1)}{2 points}$"
-    raise type("2 of 2 points. Right in every case.", (ValueError,), {})(formula)
-show()
-Shown("2 points")
-"""
-
-    def harm(self, arena):
-        for cell in arena.graded.notebook(self.name).cells:
-            rich = [output for output in cell.get("outputs", []) if "text/html" in output.get("data", {})]
-            if len(rich) != cell.id.startswith("test_"):
-                return f"{cell.id} shows {len(rich)} pieces of HTML"
-            if rich and (rich[0].data["text/plain"] != "0" or "0 of" not in rich[0].data["text/html"]):
-                return "a verdict says something else"
-        return ""
 
 
 class HtmlEverywhere(Attack):
