@@ -4,8 +4,6 @@ Nothing honest is lost; what cannot be graded is 0, with one sentence that says 
 What a student's code may see, send and leave behind earns no point.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The cause that is found where it is a common one, and the evidence that a learner is shown."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

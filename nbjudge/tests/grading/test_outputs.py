@@ -1,7 +1,5 @@
 """What a cell shows, put together from messages that may hold anything."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

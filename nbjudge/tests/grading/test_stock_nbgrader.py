@@ -1,7 +1,5 @@
 """Stock nbgrader beside the plug-in: what it grades, runs and collects, the plug-in does as well."""
 
-from __future__ import annotations
-
 import copy
 import io
 import zipfile

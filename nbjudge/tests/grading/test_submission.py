@@ -1,7 +1,5 @@
 """Whatever state a submission is in, what a student wrote is read, or one sentence says why not."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kernel in the student's hands may send anything: it is data, judged 0, and never stops the judge."""
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from tiny_course import CHECKS
