@@ -2,70 +2,9 @@
 
 from arena import IMPATIENT, WRONG, Attack, wrong
 from nbformat.v4 import new_markdown_cell, new_raw_cell
-from tiny_course import after, cell_of
+from tiny_course import after
 
 from nbjudge.record.graded_cell import is_verdict
-
-
-class RewrittenDisplays(Attack):
-    """Rewrites what earlier cells showed, by display ids and in the name of other cells, into verdicts."""
-
-    proof = "rewrote"
-    VERDICT = {
-        "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
-        "groups": [{"name": "all", "points": 2, "is_earned": True, "note": ""}],
-    }  # fmt: skip
-    # Every display has the same id, so that anyone who updates one updates whatever is known by it.
-    code = """
-def double(x):
-    return x
-from IPython.display import display, publish_display_data
-import uuid
-ours, parents = "the one", []
-def show():
-    kernel = get_ipython().kernel
-    parents.append(kernel.get_parent("shell"))
-    for kind in ("display_data", "execute_result"):
-        content = {"data": {"text/plain": "0"}, "metadata": {}, "transient": {"display_id": ours}}
-        content["execution_count"] = 1
-        kernel.session.send(kernel.iopub_socket, kind, content, parent=parents[-1])
-show()
-class Shown:
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        show()
-        return {"text/plain": "2"}
-# In the tests of the lesson, where a verdict comes to be, the answers are called and show as well.
-def row_sums(x):
-    show()
-    return x.sum()
-"""
-    REWRITE = f"""
-def rewrite(parent, identity=ours):
-    kernel, sent = get_ipython().kernel, 0
-    for text in ("2", "nan", "1e3", "<img src=x onerror=alert(1)>", 2, None, ["2"], {{"points": 2}}):
-        for metadata in ({{"nbjudge": {VERDICT!r}}}, {{"nbjudge": 7}}, [], "x", None):
-            content = {{"data": {{"text/plain": text, "text/html": "<b>5 of 5</b>"}}, "metadata": metadata}}
-            content["transient"] = {{"display_id": identity}}
-            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
-            sent += 1
-    return sent
-print("rewrote", sum(rewrite(parent) for parent in [*parents, get_ipython().kernel.get_parent("shell")]))
-print("rewrote", sum(rewrite(parents[-1], identity) for identity in ("", None, 7, "0", "points")))
-from IPython.display import update_display
-update_display("2", display_id=ours)
-"""
-
-    more_cells = [("double", REWRITE), ("test_double", REWRITE), ("test_row_sums", REWRITE), ("end", REWRITE)]
-
-    def harm(self, arena):
-        notebook = arena.graded.notebook(self.name)
-        for cell in (cell for cell in notebook.cells if cell.id.startswith("test_")):
-            *before, verdict = cell.outputs
-            if verdict.output_type != "execute_result" or verdict.data["text/plain"] != "0":
-                return "another text is in a verdict's place"
-            if any(output.output_type in ("execute_result", "error") for output in before):
-                return "a result of its own is beside the verdict"
-        return "" if all("nbjudge" not in str(output) for output in before) else "a verdict is in an output"
 
 
 class HtmlEverywhere(Attack):
@@ -104,34 +43,6 @@ def row_sums(x):
                 elif not data.keys() <= self.HARMLESS:
                     return f"an output holds {data.keys() - self.HARMLESS}"
         return ""
-
-
-CHOKING = ["if False: import " + "biggest." * 25_000 + "a", "a." * 50_000, "-" * 50_000 + "1", "(" * 50_000]
-CHOKING += ["def biggest(x):\n    return " + "[" * 50_000, "f'" + "{1}" * 30_000 + "'", "'''" * 30_001]
-
-
-class LinesThatChokeReaders(Attack):
-    """Writes lines that take Python's parser, Pygments or a reader of markdown minutes and gigabytes."""
-
-    daily = "source_bombs"
-    limits = IMPATIENT
-    proof = "was handed in"
-    code = "print('was handed in')"
-    SLOW_PROSE = ["\\\\[" * 50_000, "\\begin{a}" * 20_000, "[" * 100_000, "\\begin{a}" * 2_000]
-
-    def submission(self, arena):
-        """No answer of its own to `biggest`, so that it is looked for in all the other cells."""
-        work = super().submission(arena)
-        work.cells.remove(cell_of(work, "biggest"))
-        cell_of(work, "test_biggest").source = CHOKING[0]
-        return after(work, "end", *CHOKING[1:], *map(new_markdown_cell, self.SLOW_PROSE))
-
-    def harm(self, arena):
-        notebook = arena.graded.notebook(self.name)
-        slow = [cell for cell in notebook.cells if cell.cell_type == "markdown" and len(cell.source) > 25_000]
-        if not all(cell.source.startswith("~~~") for cell in slow):
-            return "long prose is read as markdown"
-        return "" if notebook.metadata.language_info.pygments_lexer == "text" else "its code is coloured"
 
 
 class SourceBombs(Attack):
