@@ -1,7 +1,5 @@
 """Courses to try things in: a copy of this repository, and a tiny one with a written question."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ Every property of the exercise's statement, and every path, is asked: no right c
 `python tests/test_attention_properties.py` writes the table of docs/judge.md again.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cache, reduce
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The zip for students holds what they need and nothing else, and is the same every time."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -1,7 +1,5 @@
 """What documents and the Makefile say to type does what they say, in a fresh clone or a tiny course."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@
 same commit, with the reason in its body.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

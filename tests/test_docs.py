@@ -1,7 +1,5 @@
 """What the README and the pages under docs/ name exists, and the contract is the one that is graded."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The lessons' exercises: sizes of hidden cases, disguised code, wrong answers that no mistake names."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

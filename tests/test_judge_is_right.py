@@ -3,8 +3,6 @@
 Every exercise of every lesson is held to this, so a new lesson needs no test of its own.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The benchmark of judges: its data is built for one exercise and put to two judges."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What lessons import beside pictures: given code, word vectors, examples, counts, drawings, tables."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 import math

@@ -1,7 +1,5 @@
 """The lessons have one form: their headings, promises, exercises, hints, pictures, links and lengths."""
 
-from __future__ import annotations
-
 import ast
 import re
 

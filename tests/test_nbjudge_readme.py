@@ -1,7 +1,5 @@
 """Every command of nbjudge's own page works as typed, and the grader works alone in an empty environment."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

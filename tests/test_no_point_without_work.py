@@ -1,7 +1,5 @@
 """No point without work: whatever refuses everything, hands back its input or never changes gets nothing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -5,8 +5,6 @@ nbconvert is pinned from above. torch is not, because a learner's host chooses i
 with the newest one, too.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

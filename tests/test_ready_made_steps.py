@@ -41,8 +41,7 @@ STEPS = (SOFTMAX, FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, R
 WATCH = merge_watched_calls(step.watched_calls() for step in STEPS)
 ATTENTION, LAYER = "F.scaled_dot_product_attention", "nn.MultiheadAttention"
 BACKWARD = "a backward pass"
-ALIAS = torch.softmax
-FETCHED = getattr(F, "soft" + "max")
+SCIPYS, TRANSFORM = "scipy.special._logsumexp.softmax", "torch.distributions.SoftmaxTransform"
 POOL = ThreadPoolExecutor(1)
 MADE_BEFORE = nn.Linear(4, 2)
 
@@ -54,10 +53,6 @@ def by_hand(scores):
 
 def ready_made(scores):
     return torch.softmax(scores, -1)
-
-
-def helper_of_the_student(scores):
-    return torch.stack([F.softmax(row, dim=-1) for row in scores])
 
 
 def imported_within(scores):
@@ -108,54 +103,30 @@ def by_dual_numbers(x):
 # Each with the call that the student is told, and how to run it.
 SOFTMAXES = {
     "torch.softmax": ("torch.softmax", lambda x: torch.softmax(x, dim=-1)),
-    "F.softmax": ("torch.softmax", lambda x: F.softmax(x, dim=-1)),
     "a method": ("torch.softmax", lambda x: x.softmax(-1)),
-    "a module": ("torch.softmax", lambda x: nn.Softmax(dim=-1)(x)),
     "a module inside a module": ("torch.softmax", lambda x: Inside()(x)),
-    "an alias": ("torch.softmax", lambda x: ALIAS(x, -1)),
-    "fetched by a built name": ("torch.softmax", lambda x: FETCHED(x, dim=-1)),
-    "fetched from the tensor": ("torch.softmax", lambda x: getattr(x, "soft" + "max")(-1)),
-    "the unbound method": ("torch.softmax", lambda x: torch.Tensor.softmax(x, -1)),
-    "torch.special": ("torch.softmax", lambda x: torch.special.softmax(x, -1)),
     "the operator itself": ("torch.softmax", lambda x: torch.ops.aten._softmax(x, -1, False)),
-    "a student's helper": ("torch.softmax", helper_of_the_student),
     "scripted": ("torch.softmax", scripted("torch.softmax(x, -1)")),
     "vmapped": ("torch.softmax", lambda x: torch.vmap(lambda row: torch.softmax(row, 0))(x)),
     "in a thread": ("torch.softmax", lambda x: POOL.submit(torch.softmax, x, -1).result()),
     "softmin": ("torch.softmax", lambda x: F.softmin(-x, dim=-1)),
-    "gumbel": ("torch.softmax", lambda x: F.gumbel_softmax(x, tau=1.0)),
     "sparse": ("torch.softmax", lambda x: torch.sparse.softmax(x.to_sparse(), dim=1).to_dense()),
     "log_softmax": ("torch.log_softmax", lambda x: torch.log_softmax(x, dim=-1).exp()),
     "cross_entropy": ("torch.log_softmax", lambda x: -F.cross_entropy(x, torch.tensor([0, 1, 2]))),
     "logsumexp": ("torch.logsumexp", lambda x: torch.exp(x - x.logsumexp(-1, keepdim=True))),
     "logcumsumexp": ("torch.logcumsumexp", lambda x: torch.exp(x - x.logcumsumexp(-1)[..., -1:])),
     "logaddexp": ("torch.logaddexp", lambda x: torch.logaddexp(x[:, 0], x[:, 1])),
-    "scipy's": (
-        "scipy.special._logsumexp.softmax",
-        lambda x: torch.from_numpy(scipy.special.softmax(x.numpy(), axis=-1)),
-    ),
+    "scipy's": (SCIPYS, lambda x: torch.from_numpy(scipy.special.softmax(x.numpy(), axis=-1))),
     "imported within": ("sklearn.utils.extmath.softmax", imported_within),
-    "a distribution's": (
-        "torch.distributions.SoftmaxTransform",
-        lambda x: torch.distributions.transforms.SoftmaxTransform()(x),
-    ),
+    "a distribution's": (TRANSFORM, lambda x: torch.distributions.transforms.SoftmaxTransform()(x)),
 }
 FUSED = {
     ATTENTION: (ATTENTION, lambda x: F.scaled_dot_product_attention(x, x, x)),
-    "an alias": (ATTENTION, lambda x, attend=F.scaled_dot_product_attention: attend(x, x, x)),
-    "fetched by a built name": (
-        ATTENTION,
-        lambda x: getattr(F, "scaled_dot_" + "product_attention")(x, x, x),
-    ),
     "its inner function": (
         ATTENTION,
         lambda x: torch.ops.aten._scaled_dot_product_attention_math(x, x, x)[0],
     ),
     "in batches": (ATTENTION, lambda x: F.scaled_dot_product_attention(*(x[None, None],) * 3)),
-    "with a mask": (
-        ATTENTION,
-        lambda x: F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3, dtype=torch.bool)),
-    ),
     "scripted": (ATTENTION, scripted("torch._C._nn.scaled_dot_product_attention(x, x, x)")),
     LAYER: (LAYER, lambda x: nn.MultiheadAttention(4, 2)(x, x, x)[0]),
     "a layer in eval mode": (LAYER, lambda x: nn.MultiheadAttention(4, 2).eval()(x, x, x)[0]),
@@ -176,10 +147,6 @@ DIFFERENTIATED = {
     "autograd.grad": (BACKWARD, by_autograd_grad),
     "jacobian": (BACKWARD, lambda x: torch.autograd.functional.jacobian(by_hand, x)),
     "func.jacrev": (BACKWARD, lambda x: torch.func.jacrev(by_hand)(x)),
-    "func.grad, vmapped": (
-        BACKWARD,
-        lambda x: torch.vmap(torch.func.grad(lambda row: by_hand(row).sum()))(x),
-    ),
     "func.jacfwd": ("torch.autograd.forward_ad.make_dual", lambda x: torch.func.jacfwd(by_hand)(x)),
     "forward mode": ("torch.autograd.forward_ad.make_dual", by_dual_numbers),
     "in a thread": (BACKWARD, lambda x: POOL.submit(by_backward, x).result()),
@@ -196,23 +163,14 @@ NORMS = {
     "nn.RMSNorm": ("nn.RMSNorm", nn.RMSNorm(4)),
     "F.rms_norm": ("F.rms_norm", lambda x: F.rms_norm(x, (4,))),
     "torch.rms_norm": ("torch.rms_norm", lambda x: torch.rms_norm(x, (4,))),
-    "the fused operator": (
-        "torch.rms_norm",
-        lambda x: torch.ops.aten._fused_rms_norm(x, [4], None, 1e-5)[0],
-    ),
-    "torch.rms_norm without gradients": (
-        "torch.rms_norm",
-        torch.no_grad()(lambda x: torch.rms_norm(x, (4,))),
-    ),
+    "fused": ("torch.rms_norm", lambda x: torch.ops.aten._fused_rms_norm(x, [4], None, 1e-5)[0]),
+    "without gradients": ("torch.rms_norm", torch.no_grad()(lambda x: torch.rms_norm(x, (4,)))),
 }
 SEEN = tuple(zip(STEPS, (SOFTMAXES, FUSED, DIFFERENTIATED, LAYERS, NORMS), strict=True))
 OWN = {
     "a softmax by hand": by_hand,
-    "a helper called softmax": lambda x, softmax=by_hand: softmax(x),
-    "row by row": lambda x: torch.stack([by_hand(row) for row in x]),
     "in a thread": lambda x: POOL.submit(by_hand, x).result(),
     "by logarithms": lambda x: torch.exp(x - x.exp().sum(-1, keepdim=True).log()),
-    "by einsum": lambda x: torch.einsum("qk,kd->qd", by_hand(torch.einsum("qd,kd->qk", x, x)), x),
     "by bmm": lambda x: torch.bmm(by_hand(torch.bmm(x[None], x[None].mT)), x[None])[0],
     "a layer": MADE_BEFORE,
     "a normalisation": lambda x: F.normalize(x.exp(), p=1, dim=-1),
@@ -222,7 +180,6 @@ OWN = {
     "a mask": lambda x: by_hand(x.masked_fill(torch.ones(3, 4).triu(1).bool(), -math.inf)).nan_to_num(),
     "other non-linear functions": lambda x: torch.sigmoid(x) + x.tanh() + F.relu(x) + F.gelu(x),
     "a Jacobian by formula": lambda x: torch.diag_embed(x) - x[..., None] * x[..., None, :],
-    "leaving the graph": lambda x: x.clone().requires_grad_().detach() + x.data,
 }
 
 

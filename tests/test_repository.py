@@ -1,7 +1,5 @@
 """What holds for the repository as a whole: no class data in git, exceptions, figures, packages."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

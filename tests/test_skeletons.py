@@ -3,8 +3,6 @@
 This course hands over a form of its own, which its own tests of a lesson's form are content with.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 docs/versions.md has them all, with the places in the code; here are those that no other test meets.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The modes decide which implementation of torch runs: training, evaluation, evaluation without gradients.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

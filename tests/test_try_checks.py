@@ -1,7 +1,5 @@
 """Checks are tried before a class meets them, and what is wrong with them is said to their author."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What kernels of learners do with a class's tutor, wherever it is served."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

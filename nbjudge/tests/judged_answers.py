@@ -1,7 +1,5 @@
 """Judging an answer in a test: in this process, or by way of text as a kernel is asked."""
 
-from __future__ import annotations
-
 from nbjudge.authoring import Exercise
 from nbjudge.calls import caller_of, read_reply
 from nbjudge.judge.scoring import judge_exercise

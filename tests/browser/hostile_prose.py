@@ -3,8 +3,6 @@
 Each calls `top.hit`, at once or when it is clicked, where a page takes it for more than text.
 """
 
-from __future__ import annotations
-
 RUN = "top.hit()"  # whatever markup it is in, its quotes and signs are none of it
 BASE64 = "PHNjcmlwdD53aW5kb3cuaGl0PTE8L3NjcmlwdD4="
 

@@ -3,8 +3,6 @@
 Without accounts, or on a machine where each of its people has one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What students and instructors see in a browser: a lesson, the list of assignments, the formgrader."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

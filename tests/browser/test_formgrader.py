@@ -1,7 +1,5 @@
 """An instructor runs a lesson from JupyterLab's formgrader, from making the release to returning feedback."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

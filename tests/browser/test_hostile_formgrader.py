@@ -1,7 +1,5 @@
 """What a student handed in is text in the formgrader: nothing of it runs, nothing is fetched for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

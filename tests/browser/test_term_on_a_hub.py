@@ -1,7 +1,5 @@
 """A whole term on a real JupyterHub, from *Generate* to the feedback; and one in which things go wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

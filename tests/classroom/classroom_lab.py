@@ -1,7 +1,5 @@
 """A class's tutor in this process, asked as kernels ask it, with people who need no hub."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages for the web: whole, without a solution, readable by everybody, and with nothing to fetch."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

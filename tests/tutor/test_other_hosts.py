@@ -3,8 +3,6 @@
 Both are simulated in processes without those modules, functions and files: see the files `sitecustomize.py`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

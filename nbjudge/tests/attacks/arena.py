@@ -106,7 +106,6 @@ class Attack:
     limits: Mapping[str, float] = {}  # other limits than the arena's
     proof = ""  # a pattern in what the attack shows: one that did nothing was not withstood
     withstood = ""  # a part of what it shows where it found or did nothing
-    reason = ""  # a part of what the student is told of the first exercise
     next_looks = ""  # code at the beginning of the next notebook, to look for what was left
     nothing_left = NOTHING_LEFT  # what it shows where it finds nothing
     represents = ""  # the family of attacks for which `make test` runs this one
@@ -153,9 +152,6 @@ class Attack:
             return f"it did nothing: {shown[:500]}"
         if self.withstood not in shown:
             return shown[:1000]
-        reason = arena.graded.reason(self.name, "double")
-        if self.reason not in reason:
-            return f"it is said to be {reason}"
         cost = _most_memory() - self._memory_before
         if cost > self.most_memory:
             return f"it cost the grader {cost:.0f} MiB"

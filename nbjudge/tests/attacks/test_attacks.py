@@ -40,7 +40,7 @@ def test_the_controls_get_full_marks_and_nothing(arena: Arena):
 
 
 def test_each_attack_says_what_it_tries():
-    assert len(ATTACKS) >= 95 and len(DAILY) >= 88
+    assert len(ATTACKS) >= 77 and len(DAILY) >= 74
     assert {attack.daily for attack in ATTACKS} - {""} <= {attack.name for attack in DAILY}
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
     assert all(attack.tries.endswith(".") for attack in ATTACKS)

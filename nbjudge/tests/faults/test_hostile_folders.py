@@ -77,6 +77,7 @@ def _no_files(folder: Path) -> None:
     (folder / "nowhere.py").symlink_to("/no/such/file")
     (folder / "around.py").symlink_to("around.py")
     (folder / "up").symlink_to("..")
+    (folder / "key.txt").symlink_to(folder / "tiny.ipynb")
     os.link(folder / "tiny.ipynb", folder / "again.txt")
     _sparse(folder / "sparse.bin")
     _socket(folder / "socket.py")
@@ -138,6 +139,7 @@ NO_NOTEBOOK: dict[str, Callable[[Path], Any]] = {
         whole()
     ),
     "sparse notebook": lambda folder: _sparse(folder / "tiny.ipynb"),
+    "pipe for a notebook": lambda folder: os.mkfifo(folder / "tiny.ipynb"),
 }
 
 
@@ -275,6 +277,7 @@ def test_the_order_of_files_does_not_matter(tmp_path, kind):
     files = read_handed_in(Folder(folder)).files
     assert list(files) == list(read_handed_in(Folder(folder)).files) and len(files) <= MOST_EXTRA_FILES
     assert all(len(os.fsencode(name)) <= 1000 for name in files)
+    assert kind != "no files" or list(files) == ["again.txt"]
 
 
 @pytest.fixture(scope="session", params=["nbgrader autograde", "nbjudge grade"])

@@ -1,7 +1,5 @@
 """The grader's end of the channel to a relay: deadlines hold, and other bytes than messages are an error."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

@@ -1,7 +1,5 @@
 """A course's folders are where nbgrader's configuration puts them, and out of students' reach."""
 
-from __future__ import annotations
-
 import json
 import re
 import sysconfig

@@ -1,7 +1,5 @@
 """What a kernel is charged for, and what is left of a notebook's time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Folders that lead elsewhere, clash with the assignment's files, or were changed since they were graded."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

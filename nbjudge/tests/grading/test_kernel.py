@@ -1,7 +1,5 @@
 """Kernels as processes: what a cell or an answer breaks costs itself only, and no name is lost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

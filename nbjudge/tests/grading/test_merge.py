@@ -1,7 +1,5 @@
 """The notebook that is graded is the lesson's own: nothing done to a released cell changes a grade."""
 
-from __future__ import annotations
-
 import copy
 
 import nbformat

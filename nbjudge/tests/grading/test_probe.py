@@ -1,7 +1,5 @@
 """What runs in the student's kernel: how answers are called there, and what comes of each call."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import random

@@ -1,7 +1,5 @@
 """Answers that keep something from one call to the next, or change what they are handed, lose points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Which answers are one and the same, for a decision of an instructor's, and how much work that is."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from dataclasses import replace

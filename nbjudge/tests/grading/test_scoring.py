@@ -1,7 +1,5 @@
 """Scoring: points that are withheld, a layer's own weights, and mistakes beside a verifier."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Stock nbgrader beside the plug-in: what it grades, runs and collects, the plug-in does as well."""
 
-from __future__ import annotations
-
 import copy
 import io
 import zipfile
@@ -40,6 +38,7 @@ def write(notebook: NotebookNode, path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.smoke
 def test_check_gives_the_points_without_the_plugin(tmp_path):
     make_course(tmp_path, STOCK + 'c.CourseDirectory.solution_directory = "solutions"\n')
     hand_in(tmp_path, "half", answered(**HALF))

@@ -1,7 +1,5 @@
 """Text of a submission is plain: names, messages, prose with its formulas, and the pictures in it."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Whatever state a submission is in, what a student wrote is read, or one sentence says why not."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -97,6 +95,7 @@ def new_notebook(source: str) -> bytes:
     return json.dumps({"cells": [{"cell_type": "code", "source": source}], "nbformat": 4}).encode()
 
 
+SHEET = b'{"cells": [' + b"{}, " * (MOST_CELLS // 50) + b"{}]}"
 OTHER = new_notebook("def softmax(x): ...")
 REFUSED = [
     (b"", "is empty"),
@@ -113,6 +112,8 @@ REFUSED = [
     (b'{"cells": [' + b"{}, " * MOST_CELLS + b"{}]}", "more than the 5,000"),
     # An old one is not even converted, which takes a second for a thousand cells.
     (b'{"nbformat": 3, "worksheets": [{"cells": [' + b"{}, " * MOST_CELLS + b"{}]}]}", "more than the 5,000"),
+    (b'{"nbformat": 3, "worksheets": [%s]}' % b",".join([SHEET] * 100), "more than the 5,000"),
+    (b'{"nbformat": 2, "worksheets": [{"cells": {"0": []}}]}', "old notebook format"),
     (b"[" * 100_000, "nested too deeply"),
     (b'{"cells": ' + b"[" * 100_000, "nested too deeply"),
     (b"9" * 10_000, "is not a notebook"),

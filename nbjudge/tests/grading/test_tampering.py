@@ -1,7 +1,5 @@
 """A kernel in the student's hands may send anything: it is data, judged 0, and never stops the judge."""
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from tiny_course import CHECKS
@@ -60,6 +58,8 @@ OBJECTS = {
     "an object that fails to print": "type('Bad', (), {'__repr__': lambda self: 1 / 0})()",
     "a number with a false value": "type('Lie', (float,), {'__float__': lambda s: 1 / 0})(2)",
     "a string with false items": "type('Lie', (str,), {'__getitem__': lambda s, i: 7})('2')",
+    "a dictionary of changing entries": "type('Lie', (dict,), {'items': lambda s: [('points', 2)]})(value=x)",
+    "a list of changing entries": "type('Lie', (list,), {'__iter__': lambda s: iter([x] * 2)})([2 * x])",
     "a dictionary of itself": "(lambda d: d.update(d=d) or d)({})",
     "a deep nest": "__import__('functools').reduce(lambda nest, _: [nest], range(5000), [])",
     "a huge integer": "10 ** 10_000",

@@ -1,7 +1,5 @@
 """Values of every kind: they arrive as they were sent, and which count as the same."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import importlib

@@ -1,7 +1,5 @@
 """Answers that are variables: read from the student's names, and compared with the solution's value."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -16,6 +16,9 @@ import real_courses
 from compare_graders import DELETED, LOG, Graded, compare, run_both
 from peer_courses import CHEAT_ATTEMPTS, EXAMPLE_ARCHIVE, GUIDE, OLD_FORMATS, PEERS, TRAITS, works
 
+from nbjudge.record.graded_notebook import read_graded
+from nbjudge.report.gather import read_reported
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 
@@ -204,6 +207,16 @@ def test_all_are_graded_and_a_warning_is_said_once(trait_graders):
         assert not graded.report["stopped"] + graded.report["not released"]
     log = (trait_graders["ours"].root / LOG).read_text()
     assert log.count("its tests pass all the same") == 1
+
+
+def test_own_failing_cells_are_named_without_ids(trait_graders):
+    """In the record and in the report; the graded notebook keeps its format."""
+    path = trait_graders["ours"].file("statistics", "noisy", "statistics")
+    content = nbformat.read(path, nbformat.NO_CONVERT)
+    nbformat.validate(content)
+    assert content.nbformat_minor == 2 and sum(cell.is_added for cell in read_graded(path).cells) == 4
+    failures = read_reported(path).failures
+    assert {each.where for each in failures} == {"a cell of their own"} and len(failures) == 3
 
 
 @pytest.mark.parametrize("work", WORKS)

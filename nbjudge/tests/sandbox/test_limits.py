@@ -49,6 +49,53 @@ for _ in range(8):
         time.sleep(20)
         os._exit(0)
 {HOLD}""",
+    # Pages that it shares with its parent are made its own: written over with what is there.
+    "in children that rewrite what they share": f"""
+import ctypes, os, time
+shared = bytearray(40 * 2**20)
+start = ctypes.addressof(ctypes.c_char.from_buffer(shared))
+for _ in range(8):
+    if os.fork() == 0:
+        for place in range(start, start + len(shared), 4096):
+            ctypes.c_char.from_address(place).value = ctypes.c_char.from_address(place).value
+        time.sleep(20)
+        os._exit(0)
+{HOLD}""",
+    "in other programs": f"""
+import subprocess, sys
+code = "import time; held = b'x' * (40 << 20); time.sleep(20)"
+held = [subprocess.Popen([sys.executable, "-S", "-E", "-c", code]) for _ in range(8)]
+{HOLD}""",
+    "in children without a first thread": f"""
+import ctypes, os, threading, time
+def hold():
+    time.sleep(0.2)  # by now the first thread is gone
+    held = bytearray(40 * 2**20)
+    time.sleep(20)
+for _ in range(8):
+    if os.fork() == 0:
+        threading.Thread(target=hold).start()
+        ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+{HOLD}""",
+    "in sockets": f"""
+import socket
+ends, sent = [], 0
+try:
+    while True:
+        ends += socket.socketpair()
+except OSError:  # as many as there may be
+    pass
+for end in ends:
+    end.setblocking(False)
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 * 2**20)
+    try:
+        while True:
+            sent += end.send(b"x" * 2**15)
+    except BlockingIOError:
+        pass
+if 0 < sent < 150 * 2**20:
+    raise MemoryError
+{HOLD}""",
     "processes": f"import subprocess\nheld = [subprocess.Popen(['sleep', '30']) for _ in range(60)]\n{HOLD}",
     "threads": f"""
 import threading, time

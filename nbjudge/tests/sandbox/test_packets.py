@@ -1,7 +1,5 @@
 """Messages between a kernel and its relay: whole ones arrive, whatever else is sent between them."""
 
-from __future__ import annotations
-
 import os
 import socket
 

@@ -93,6 +93,9 @@ def test_what_arguments_decide(machine):
         ("mmap", 0, 4096, 3, 0x01, 5): 0,
         ("mmap", 0, 4096, 3, 0x21, 0xFFFFFFFF): errno.EPERM,
         ("mmap", 0, 4096, 3, 0x4021, 0xFFFFFFFF): errno.EPERM,
+        ("fcntl", 5, 6): 0,
+        ("fcntl", 5, 1024): errno.EPERM,  # a lease
+        ("fcntl", 5, 1026): errno.EPERM,
         ("clone", 0x003D0F00): 0,  # a thread
         ("clone", 0x01200011): 0,  # a fork
         ("clone", 0x10000011): errno.EPERM,

@@ -68,24 +68,6 @@ for _ in range(500):
 
 
 ATTACKS = {
-    "message_flood": Attack(
-        "Floods the grader's wires from threads that no interrupt reaches, with messages as large as may be.",
-        limits=HASTY,
-        code="""
-import threading
-def flood():
-    kernel = get_ipython().kernel
-    content = {"name": "stdout", "text": "2" * 10**6}
-    parent = kernel.get_parent("shell")
-    while True:
-        kernel.session.send(kernel.iopub_socket, "stream", content, parent=parent)
-def double(x):
-    for _ in range(3):
-        threading.Thread(target=flood, daemon=True).start()
-    return x
-double(torch.ones(2))
-""",
-    ),
     "endless_nonsense": Attack(
         "Sends without pause what is no message, or a reply to no one, so that no clock is looked at.",
         limits=HASTY,
@@ -284,23 +266,6 @@ def reply(number):
     return words(trees[number % len(trees)])
 """
         },
-    ),
-    "padded_texts": Attack(
-        "Answers with arrays of texts of which one is long: numpy makes all others as long.",
-        limits=IMPATIENT,
-        most_memory=300,  # MiB
-        proof="answers",
-        code=(
-            FORGED_REPLIES
-            + """
-def padded(count, length):
-    return {"array": ["str", [count], ["x" * length, *[""] * (count - 1)], []]}
-values = [padded(1_000, 500_000), {"list": [padded(200, 19_000)] * 100}, padded(100_000, 20)]
-def reply(number):
-    return words({"list": [dict_of(value=values[number % len(values)])] * 2})
-print("answers")
-"""
-        ),
     ),
     "steps_without_end": Attack(
         "Reports hundreds of thousands of steps that ran, with long names, for its judge to look through.",

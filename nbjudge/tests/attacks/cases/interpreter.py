@@ -204,32 +204,6 @@ def row_sums(x):
 """,
         withstood="calls: []",
     ),
-    "finalizers": Attack(
-        "Acts when no one looks: in finalizers, weak references and the garbage collector, amid a question.",
-        proof="collected [1-9]",
-        code="""
-import gc, weakref
-collected = []
-class Last:
-    def __del__(self):
-        collected.append(1)
-        get_ipython().displayhook(2)
-def callback(phase, info):
-    collected.append(phase)
-    if len(collected) > 6:
-        return
-    for space in [held for held in gc.get_objects() if type(held) is dict and "answer_calls" in held][:3]:
-        space["_identical"] = space["_answer"] = lambda *rest: dict(value=2, points=2)
-gc.callbacks.append(callback)
-def double(x):
-    weakref.finalize(Last(), print, "gone")
-    gc.collect()
-    return x
-def row_sums(x):
-    print("collected", sum(1 for _ in collected))
-    return x.sum()
-""",
-    ),
     "time_bomb": Attack(
         "Waits in threads, timers and events until other answers are asked for, and acts then.",
         proof="armed",
@@ -249,34 +223,6 @@ print("armed")
 def double(x):
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
     return x
-""",
-    ),
-    "changing_answers": Attack(
-        "Returns dicts, lists, numbers and text that are something else each time they are read.",
-        code="""
-import itertools
-turn = itertools.count()
-class Shifting(dict):
-    def items(self): return [("points", 2)] if next(turn) % 2 else [("value", torch.ones(3))]
-    def __len__(self): return next(turn) % 3
-    def keys(self): return ["points", "agrees"][: next(turn) % 3]
-class Sliding(list):
-    def __iter__(self): return iter([torch.ones(next(turn) % 5)] * (next(turn) % 4))
-    def __len__(self): return 1
-class Number(float):
-    def __float__(self): return float("nan")
-    def __eq__(self, other): return True
-    def __repr__(self): return "2}, {"
-class Text(str):
-    def __getitem__(self, index): return self * 10**6
-    def __len__(self): return 1
-kinds = iter([Number(2), Text("2"), {Text("2"): Number(2)}] * 100)
-def double(x):
-    return Shifting(value=x)
-def row_sums(x):
-    return Sliding([x.sum(-1)])
-def biggest(x):
-    return next(kinds)
 """,
     ),
     "refuses_everything": Attack(

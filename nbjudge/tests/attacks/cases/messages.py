@@ -1,33 +1,6 @@
 """Attacks by messages: on the sockets of a kernel, forged, odd, in a wrong order, and packed replies."""
 
-from arena import FORGED_REPLIES, HASTY, IMPATIENT, Attack
-
-
-class FolderOfThePrograms(Attack):
-    """Replaces, removes and adds to what its kernel was started from."""
-
-    proof = "tried [1-9]"
-    code = """
-import os, socket
-tried, done = 0, []
-for folder in ("/run/fork_server", "/run/fork_server/inside", "/run"):
-    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
-    for name in {*names, "new", "kernel-9"} - {"private"}:  # which holds its own home and /tmp
-        path = os.path.join(folder, name)
-        for act in (
-            lambda: os.unlink(path), lambda: os.rename(path, path + "x"), lambda: os.symlink("/etc", path),
-            lambda: open(path, "w").close(), lambda: os.mkdir(path), lambda: os.mkfifo(path),
-            lambda: os.chmod(path, 0), lambda: os.utime(path, (0, 0)), lambda: os.link(path, "/tmp/x"),
-            lambda: socket.socket(socket.AF_UNIX).bind(path), lambda: os.setxattr(path, "user.x", b"x"),
-        ):
-            tried += 1
-            with suppress(OSError):
-                act()
-                done.append(path)
-print("tried", tried, "done", done)
-"""
-
-    withstood = "done []"
+from arena import HASTY, IMPATIENT, Attack
 
 
 class ForgedResults(Attack):
@@ -138,21 +111,6 @@ print("unread")
 """,
         more_cells=[("test_double", "large = '" + "x" * 2**20 + "'")],
     ),
-    "replies_in_advance": Attack(
-        "Replies to the requests that come next before they are sent.",
-        limits=IMPATIENT | {"notebook_seconds": 40},
-        proof="replies",
-        code="""
-import json
-print("replies", flush=True)
-wire = get_ipython().kernel.wire
-answer = {"status": "ok", "data": {"text/plain": "'[]'"}, "metadata": {}}
-reply = json.dumps({"status": "ok", "execution_count": 1, "user_expressions": {"answer": answer}}).encode()
-for number in range(40):
-    wire.send(str(number), "execute_reply", reply)
-    wire.send(str(number), "status", b'{"execution_state": "idle"}')
-""",
-    ),
     "closes_the_wires": Attack(
         "Closes its kernel's socket and all open files, and goes on living.",
         limits=HASTY,
@@ -165,44 +123,6 @@ def close():
 def double(x):
     close()
     time.sleep(1000)
-""",
-    ),
-    "broken_wires": Attack(
-        "Writes bytes of its own on the connections below the messages: broken and endless frames.",
-        limits=HASTY,
-        proof="writes|took too long|used up",
-        code=r"""
-import os, socket, stat, struct, threading
-
-def connections():
-    for number in range(3, 400):
-        with suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(number).st_mode):
-                yield number
-huge = b"\x02" + (2**62).to_bytes(8, "big")
-more = b"\x01\x01x"  # a part, and more to come
-ping = b"\x04\x09\x04PING\x00\x00" + b"x" * 2
-begun, ended = struct.pack(">IQI?", 1, 1, 0, True), struct.pack(">IQI?", 1, 1, 1, False)
-noise = [b"\xff" * 4096, huge + b"x" * 1000, more * 5000, b"\x06" + (2**40).to_bytes(8, "big"), ping * 500,
-         begun + b"x" * 60_000, ended + b"x", ended + b"\x00" * 9, b"\x00" * 4096]
-def write(rounds):
-    written = 0
-    for turn in range(rounds):
-        for number in list(connections()):
-            with suppress(OSError):
-                written += os.write(number, noise[turn % len(noise)])
-    return written
-print("writes", flush=True)
-def double(x):
-    write(1)
-    return x
-def row_sums(x):
-    threading.Thread(target=write, args=(10**9,), daemon=True).start()
-    return x.sum()
-def biggest(x):
-    write(3)
-    while True:
-        write(1)
 """,
     ),
     "forged_shell_replies": Attack(
@@ -300,6 +220,7 @@ def send_ahead(count=12):
         content = {"status": "ok", "execution_count": 1, "payload": []}
         content["user_expressions"] = {"answer": answer}
         kernel.session.send(kernel.wire, "execute_reply", content, parent=future)
+        kernel.session.send(kernel.iopub_socket, "status", {"execution_state": "idle"}, parent=future)
         sent += 1
     return sent
 def double(x):
@@ -316,7 +237,7 @@ import json, struct
 def send():
     kernel = get_ipython().kernel
     wire, request = kernel.wire, kernel.get_parent("shell")["header"]["msg_id"]
-    for packet in (b"x", b"xy", b"\\xff" * 100, b"\\x00" * 17, b"\\x00" * 1000):
+    for packet in (b"x", b"xy", b"\\xff" * 4096, b"\\x00" * 17, b"\\x00" * 1000):
         for _ in range(2):
             wire.socket.send(packet)
     for words in (b"", b"\\0", b"\\0\\0", b"\\xff\\0\\xff\\0{}", b"x" * 10_000 + b"\\0y\\0{}"):
@@ -376,30 +297,6 @@ def double(x):
             kernel.session.send(kernel.wire, "execute_reply", content, parent=parent)
     return x
 """,
-    ),
-    "code_in_answers": Attack(
-        "Packs its reply with code in it, where a question may hold some, for the grader to run.",
-        proof="packs",
-        code=(
-            FORGED_REPLIES
-            + """
-import marshal
-code = compile("open('{mark}/ran', 'w').close()\\nmade = 2.0", "<nbjudge>", "exec")
-made = {"made": [base64.b64encode(marshal.dumps(code)).decode(), {"dict": []}]}
-answers = [
-    dict_of(value=made), dict_of(value={"list": [made, made]}),
-    dict_of(value=dict_of(state=made, result=tensor)),
-    dict_of(value=tensor, gradients=dict_of(x=made)),
-    dict_of(value=tensor, changed=made, ran={"list": [made]}),
-    dict_of(raised=dict_of(type=made, message=made, line=made)),
-    dict_of(value=dict_of(state=dict_of(w=made))),
-    made, dict_of(value={"tuple": [tensor, made]}),
-]
-def reply(number):
-    return words({"list": [answers[number % len(answers)]] * 4})
-print("packs")
-"""
-        ),
     ),
     "hostile_packing": Attack(
         "Packs its reply as tens of millions of empty lists, which grow thirtyfold when they are read.",

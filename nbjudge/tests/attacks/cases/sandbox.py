@@ -3,10 +3,11 @@
 import platform
 import select
 import socket
+from errno import EPERM
 
 from arena import MARK, Attack, wrong
 
-from nbjudge.sandbox.inside.filter import number_of
+from nbjudge.sandbox.inside.filter import REFUSED, number_of
 
 
 class StartupFiles(Attack):
@@ -69,41 +70,6 @@ class RefusedCalls(Attack):
 
     proof = r"tried [1-9]\d+"
     withstood = "got []"
-    CALLS = """
-add_key: b"user", b"x", b"x", 1, -4
-adjtimex: buffer
-bpf: 0, buffer, 72
-clone: 0x10000011, 0, 0, 0, 0
-clone3: buffer, 88
-fanotify_init: 0x200, 0
-inotify_init1: 0
-inotify_init: 0
-io_setup: 8, buffer
-io_uring_setup: 4, buffer
-iopl: 0
-kcmp: 1, 1, 0, 0, 0
-keyctl: 0, -4, 1
-memfd_create: b"x", 0
-memfd_secret: 0
-mknod: b"/tmp/z", 0o20666, 0x105
-mknodat: -100, b"/tmp/y", 0o20666, 0x105
-modify_ldt: 0, buffer, 8
-mq_open: b"x", 0o102, 0o600, None
-msgget: 0, 0o1600
-name_to_handle_at: -100, b"/", buffer, buffer, 0
-perf_event_open: buffer, 0, -1, -1, 0
-prctl: 62, 1, 0, 0, 0
-process_vm_readv: 1, buffer, 0, buffer, 0, 0
-ptrace: 0
-quotactl: 0x80000100, None, 0, None
-semget: 0, 1, 0o1600
-shmget: 0, 4096, 0o1600
-statmount: buffer, buffer, 512, 0
-syslog: 3, buffer, 100
-unshare: 0x400
-userfaultfd: 1
-vmsplice: 1, None, 0, 0
-"""
     CALL = """
 import ctypes, mmap, os, resource, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -148,16 +114,20 @@ for name in ("AS", "DATA", "SIGPENDING", "MEMLOCK", "RTPRIO", "NICE"):
     limit = getattr(resource, "RLIMIT_" + name)
     attempt_in_child(("limit", name), lambda: resource.setrlimit(limit, (2**40, 2**40)))
 attempt_in_child("real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+def refused(number, error, *arguments):
+    return -(libc.syscall(number, *arguments, 0, 0, 0, 0, 0) < 0 and ctypes.get_errno() == error)
+for name, call in calls.items():
+    attempt_in_child(name, lambda: refused(*call))
+print("tried", tried, "got", got)
 """
+    # Some are refused for their arguments.
+    ARGUMENTS = {"clone": (0x10000011,), "mknodat": (-100, 0, 0o20666), "prctl": (62,)}
 
     def submission(self, arena):
-        lines = []
-        for call in self.CALLS.strip().splitlines():
-            name, _, arguments = call.partition(": ")
-            number = number_of(name, platform.machine())
-            if number is not None:
-                lines.append(f"attempt_in_child({name!r}, lambda: libc.syscall({number}, {arguments}))\n")
-        return wrong(self.CALL + "".join(lines) + 'print("tried", tried, "got", got)')
+        listed = dict.fromkeys(REFUSED, ()) | self.ARGUMENTS
+        calls = {name: (number_of(name, platform.machine()), REFUSED.get(name, EPERM)) for name in listed}
+        calls = {name: (*call, *listed[name]) for name, call in calls.items() if call[0] is not None}
+        return wrong(f"calls = {calls}\n{self.CALL}")
 
 
 class CallsHome(Attack):
@@ -237,35 +207,6 @@ found += [kind for kind in ("shmget", "semget", "msgget") if getattr(libc, kind)
 print("of another:", found)
 """,
     ),
-    "watches_and_locks": Attack(
-        "Watches, locks and leases the files that all kernels are shown, to hold up who comes after it.",
-        proof="tried [1-9]",
-        code="""
-import ctypes, fcntl, os, struct, sys
-import numpy
-libc, done, tried = ctypes.CDLL(None, use_errno=True), [], 0
-shared = [sys.executable, os.__file__, numpy.__file__, torch.__file__, "/usr/bin/env", "/dev/null"]
-def attempt(name, function):
-    global tried
-    tried += 1
-    with suppress(OSError):
-        if function():
-            done.append(name)
-for path in shared:
-    with open(path, "rb") as file:
-        attempt(f"lease on {path}", lambda: fcntl.fcntl(file, 1024, fcntl.F_WRLCK) == 0)
-        attempt(f"write lock on {path}", lambda: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None)
-    changes = (os.utime, lambda p: os.chmod(p, 0o777), lambda p: os.setxattr(p, "user.note", b"2"), os.unlink)
-    for change in changes:
-        attempt(f"change of {path}", lambda: change(path) is None)
-for name, number in (("inotify_init", None), ("fanotify_init", None)):
-    function = getattr(libc, name)
-    attempt(name, lambda: (function(0, 0) if name == "fanotify_init" else function()) >= 0)
-print("tried", tried)
-print("done", [entry for entry in done if "/dev/null" not in entry])
-""",
-        withstood="done []",
-    ),
     "neighbours_network": Attack(
         "Leaves ports, connections and abstract names behind, and connects to the ports of others.",
         proof=r"left [1-9]\d* connections",
@@ -311,46 +252,5 @@ with socket.create_server(("127.0.0.1", 0)) as own:  # while a network of its ow
 print("of another:", found)
 """,
         withstood="reached [] saw []",
-    ),
-    "new_namespaces": Attack(
-        "Makes namespaces, mounts, roots and devices of its own, and enters those of the first process.",
-        proof="knocked",
-        code="""
-import ctypes, os
-libc, done = ctypes.CDLL(None, use_errno=True), []
-def knock(name, *arguments):
-    child = os.fork()
-    if child == 0:
-        os._exit(getattr(libc, name)(*arguments) >= 0)
-    if os.waitpid(child, 0)[1]:
-        done.append((name, arguments))
-for kind in (0x10000000, 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000, 0x2000000, 0x10020000):
-    knock("unshare", kind)
-for kind in ("mnt", "pid", "user", "net", "ipc", "uts"):
-    knock("setns", os.open(f"/proc/1/ns/{kind}", os.O_RDONLY), 0)
-knock("mount", b"none", b"/tmp", b"tmpfs", 0, None)
-knock("mount", b"proc", b"/home/student", b"proc", 0, None)
-knock("mount", b"/", b"/tmp", None, 4096, None)
-knock("mount", b"none", b"/", None, 32 | 4096, None)
-knock("mount", b"none", b"/run/kernel", None, 32 | 4096, None)
-knock("umount2", b"/run", 2)
-knock("umount2", b"/home/student", 2)
-knock("umount2", b"/proc", 2)
-knock("chroot", b"/tmp")
-knock("mknod", b"/tmp/disk", 0o60666, 0x800)
-knock("setuid", 0)
-knock("setgid", 0)
-knock("setgroups", 1, b"\\0" * 8)
-knock("sethostname", b"x", 1)
-knock("reboot", 0x89ABCDEF)
-knock("swapoff", b"/swap")
-knock("syscall", 155, b"/", b"/tmp")
-knock("syscall", 321, 5, None, 0)
-knock("syscall", 298, None, 0, -1, -1, 0)
-knock("syscall", 428, -1, b"/", 1)
-knock("syscall", 430, b"tmpfs", 0)
-print("knocked; done", done)
-""",
-        withstood="done []",
     ),
 }

@@ -2,10 +2,9 @@
 
 import copy
 import json
-import os
 import re
 
-from arena import HASTY, SECRETS, Attack, finder, wrong
+from arena import HASTY, Attack, wrong
 from nbformat.v4 import new_code_cell, new_output
 from tiny_course import after, cell_of, without
 
@@ -52,26 +51,6 @@ class CollidingNames(Attack):
         names = {"title": "from-the-grader", "shown": "own-1-1", "end": "biggest", "setup": "</a>"}
         for cell_id, name in names.items():
             cell_of(work, cell_id)["id"] = name
-        return work
-
-
-class DuplicatedGradedCells(Attack):
-    """Copies graded cells many times, each with a result of its own, and makes more worth points."""
-
-    def submission(self, arena):
-        work = wrong()
-        for name, points in (("double", 2), ("row_sums", 2), ("biggest", 1)):
-            for place in (0, 5, len(work.cells)):
-                forged = copy.deepcopy(cell_of(work, f"test_{name}"))
-                forged.source = str(points)
-                forged.outputs = [
-                    new_output("execute_result", data={"text/plain": str(points)}, execution_count=1)
-                ]
-                work.cells.insert(place, forged)
-                more = copy.deepcopy(forged)
-                more.id = more.metadata.nbgrader["grade_id"] = f"test_more_{name}_{place}"
-                more.metadata.nbgrader["points"] = 100
-                work.cells.insert(place, more)
         return work
 
 
@@ -145,83 +124,6 @@ class GiantNotebook(Attack):
         work.metadata["x"] = {str(n): ["y" * 100] * 10 for n in range(6_000)}
         slow.source += "\n# " + "z" * 4 * 2**20
         return json.dumps(work).encode()
-
-
-def _sheets(*sheets, version=3):
-    return json.dumps(
-        {"nbformat": version, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": sheets}
-    )
-
-
-class OldFormats(Attack):
-    """Hands in notebooks of formats from long ago, which take long to be converted."""
-
-    reason = "more than the 5,000"
-    most_memory = 500  # MiB
-    CELL = {"cell_type": "code", "input": "1", "language": "python", "outputs": [], "metadata": {}}
-
-    def prepare(self, folder, arena):
-        for name, content in {
-            "a": _sheets({"cells": [{"cell_type": "zzz"}] * 100_000, "metadata": {}}),
-            "b": _sheets(*[{"cells": [self.CELL] * 400, "metadata": {}}] * 100),
-            "c": _sheets({"cells": [self.CELL] * 60_000}, version=2),
-            "d": _sheets({"cells": {"0": [self.CELL] * 60_000}}),
-        }.items():
-            (folder / f"{name}.ipynb").write_text(content)
-
-    def submission(self, arena):
-        return _sheets({"cells": [self.CELL] * 60_000, "metadata": {}}).encode()
-
-
-class LinkedFiles(Attack):
-    """Lays links to the checks, the key, the gradebook and the course beside its notebook, and reads them."""
-
-    proof = "read all there is"
-    code = f"""
-import os
-texts = []
-{finder(*SECRETS)}
-for folder, folders, files in os.walk(".", followlinks=True):
-    for name in files:
-        texts.append(name + open(os.path.join(folder, name), "rb").read().decode("latin-1"))
-print("read all there is:", found_in(*texts))
-"""
-
-    def prepare(self, folder, arena):
-        (folder / "peek.txt").symlink_to(arena.root / "checks" / "tiny.py")
-        (folder / "gradebook.db").symlink_to(arena.root / "gradebook.db")
-        (folder / "course").symlink_to(arena.root)
-        (folder / "up").symlink_to("../../..")
-        (folder / "deep").mkdir()
-        (folder / "deep" / "solutions").symlink_to(arena.root / "solutions")
-        (folder / "itself").symlink_to("itself")
-        (folder / "timestamp.txt").symlink_to(arena.root / ".grading-key")
-        (folder / "memory").symlink_to("/proc/self/environ")
-
-    def harm(self, arena):
-        paths = list((arena.root / "autograded" / self.name).rglob("*"))
-        return "" if not any(path.is_symlink() for path in paths) else "a link is beside the graded notebook"
-
-
-class LinkedNotebook(Attack):
-    """Hands in a link to the course's own solution in the place of its notebook."""
-
-    def prepare(self, folder, arena):
-        notebook = folder / "tiny.ipynb"
-        notebook.unlink()
-        notebook.symlink_to(arena.root / "solutions" / "01_tiny" / "tiny.ipynb")
-
-    def harm(self, arena):
-        text = (arena.root / "autograded" / self.name / "01_tiny" / "tiny.ipynb").read_text()
-        return "the solution is in its graded notebook" if "return 2 * x" in text else ""
-
-
-class PipeForANotebook(Attack):
-    """Hands in a pipe in the place of its notebook, from which no one ever reads to the end."""
-
-    def prepare(self, folder, arena):
-        (folder / "tiny.ipynb").unlink()
-        os.mkfifo(folder / "tiny.ipynb")
 
 
 class TooManyFiles(Attack):
