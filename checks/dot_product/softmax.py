@@ -109,7 +109,8 @@ add_mistakes(
     ),
     sum_over_dimension_one=(
         "The sum runs over dimension 1. That is the last one only in a table: a single row has no such "
-        "dimension, and in a batch it is the queries. Count from the end: dimension -1 is always the last one.",
+        "dimension, and in a batch it is the queries. Count from the end: dimension -1 is always "
+        "the last one.",
         {"total": lambda exponentials, dim: exponentials.sum(dim=1, keepdim=True)},
     ),
     nothing_subtracted=(

@@ -399,8 +399,8 @@ add_mistakes(
         {"hides": lambda first_query, queries, first_key, keys: hidden(0, queries, 0, keys)},
     ),
     keys_counted_within_the_block=(
-        "The queries are counted in the text, and the keys from the start of their block: in later blocks they "
-        "seem to be early ones, and are seen. Key position: first key of the block + position in it.",
+        "The queries are counted in the text, and the keys from the start of their block: in later blocks "
+        "they seem to be early ones, and are seen. Key position: first key of the block + position in it.",
         {"hides": lambda first_query, queries, first_key, keys: hidden(first_query, queries, 0, keys)},
     ),
     queries_counted_within_the_block=(

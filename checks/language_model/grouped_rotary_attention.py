@@ -434,8 +434,8 @@ add_mistakes(
         {"project": lambda self, x, past: Attention.project(self, x, 0)},
     ),
     PastWithTheNew=(
-        "After a cache the positions begin T_new too late: the past was counted after the new keys joined it. "
-        "Read the length of the cache before.",
+        "After a cache the positions begin T_new too late: the past was counted after the new keys "
+        "joined it. Read the length of the cache before.",
         {"project": lambda self, x, past: Attention.project(self, x, past and past + x.shape[1])},
     ),
     TurnedTwice=(

@@ -46,6 +46,15 @@ unmix
 drop(unmix %*% found)
 #> [1] 2 6
 
+# cell: MultiHeadAttention
+# weights: list(heads = list of heads, output), the output's E x E
+MultiHeadAttention <- function(weights, query, key = query, value = key, mask = NULL) {
+  results <- lapply(weights$heads, AttentionHead, query = query, key = key, value = value, mask = mask)
+  joined <- do.call(cbind, lapply(results, `[[`, "output"))  # T_q x (H * D) = T_q x E
+  average <- Reduce(`+`, lapply(results, `[[`, "weights")) / length(results)  # T_q x T_k
+  list(output = linear(joined, weights$output), weights = average)
+}
+
 # cell: traced
 x <- rbind(c(1, 10, 100, 1000), c(3, 30, 300, 3000))  # T x E
 values <- list(x[, 1:2], x[, 3:4])  # 1. project: H times T x D
@@ -62,15 +71,6 @@ output
 #>      [,1] [,2] [,3]  [,4]
 #> [1,]  201 2010 -199 -1990
 #> [2,]  302 3020 -298 -2980
-
-# cell: MultiHeadAttention
-# weights: list(heads = list of heads, output), the output's E x E
-MultiHeadAttention <- function(weights, query, key = query, value = key, mask = NULL) {
-  results <- lapply(weights$heads, AttentionHead, query = query, key = key, value = value, mask = mask)
-  joined <- do.call(cbind, lapply(results, `[[`, "output"))  # T_q x (H * D) = T_q x E
-  average <- Reduce(`+`, lapply(results, `[[`, "weights")) / length(results)  # T_q x T_k
-  list(output = linear(joined, weights$output), weights = average)
-}
 
 # cell: count-measured
 count <- function(embed_dim) 4 * embed_dim^2 + 4 * embed_dim  # with biases, for any number of heads

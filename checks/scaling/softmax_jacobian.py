@@ -95,8 +95,8 @@ add_mistakes(
         ),
     ),
     squares_of_its_own_weight=(
-        "Every entry of a row has the same number subtracted, the square w_i²: the weights were made a column twice. "
-        "One of them has to be a row, (1, T), so that entry (i, j) has w_i · w_j.",
+        "Every entry of a row has the same number subtracted, the square w_i²: the weights were made a "
+        "column twice. One of them has to be a row, (1, T), so that entry (i, j) has w_i · w_j.",
         lambda weights: torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-1),
     ),
     queries_with_queries=(
