@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -226,3 +227,41 @@ def test_page_and_report_say_how_late(course):
     assert sentence in (course / "reports/ps1/index.html").read_text()
     assert "Traceback" not in typed(course, "nbjudge", "due", "ps1", "2026-12-02 12:00")
     assert "older than their grades" in typed(course, "nbjudge", "grade", "ps1")
+
+
+def mark(root: Path, student: str, points: float) -> None:
+    """Give points by hand, as the formgrader does."""
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        gradebook.find_grade("t", "week", "ps1", student).manual_score = points
+        gradebook.db.commit()
+
+
+@pytest.mark.integration
+def test_penalties_follow_marks_wherever_scores_leave(course):
+    """A percentage of the points that there are now; a dry run writes none of it."""
+    typed(course, "nbgrader", "db", "student", "add", "ada", "--email=ada@x.org")
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    mark(course, "ada", 10)
+    for line in (["--mail-merge", "--dry-run"], ["--mail-merge"]):
+        assert penalties(course)["ada"] == 1.5
+        assert "the pages of ada are older" in typed(course, "nbjudge", "return", "ps1", *line, status=1)
+    assert penalties(course)["ada"] == 1
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    mark(course, "ada", 8)
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    assert "10 %: 0.8 points, taken off" in (course / "feedback/ada/ps1/week.html").read_text()
+    typed(course, "nbjudge", "return", "ps1", "--mail-merge")
+    mail = zipfile.ZipFile(course / "returned/ps1-mail-merge.zip").read("mail.csv").decode("utf-8-sig")
+    assert '"ada@x.org","","",7.2,15' in mail
+    mark(course, "ada", 6)
+    exporter = "nbjudge.exports.learning_platform.PlatformExporter"
+    typed(course, "nbgrader", "export", f"--exporter={exporter}", "--to", "scores.csv")
+    assert '"ada","","","ada@x.org",5.4' in (course / "scores.csv").read_text(encoding="utf-8-sig")
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    config = course / "nbgrader_config.py"
+    config.write_text(config.read_text().replace("per_day = 10", "per_day = 20"))
+    said = typed(course, "nbjudge", "return", "ps1", "--folders", "--dry-run", status=1)
+    assert "the pages of ada are older" in said and round(penalties(course)["ada"], 6) == 0.6
+    mark(course, "ada", 5)
+    typed(course, "nbjudge", "report", "ps1")
+    assert '"ada","","graded",4.0,' in (course / "reports/ps1/students.csv").read_text(encoding="utf-8-sig")
