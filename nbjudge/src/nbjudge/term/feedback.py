@@ -18,7 +18,6 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 
 from nbjudge.atomic_files import write_atomically
-from nbjudge.course.student_change import seed_student
 from nbjudge.csv_files import CsvFormat, identifier
 from nbjudge.errors import CourseError
 from nbjudge.exports.learning_platform import grade_of, round_score
@@ -108,10 +107,7 @@ class Feedback(TermAssignment):
             raise CourseError(sentence)
         names, left_out = {}, []
         for student, own in pages.items():
-            # A student who has been renamed is in the archive under the earlier id.
-            found = places.get(student) or places.get(
-                seed_student(self.folders.root, self.assignment, student)
-            )
+            found = places.get(student)
             if found is None:
                 left_out.append(student)
                 continue
