@@ -193,7 +193,7 @@ def test_an_extension_is_replaced_and_taken_back(course):
 
 @pytest.mark.integration
 def test_times_come_from_a_platforms_table(course):
-    """Only where a submission has none; who is not in the table, or not in the class, is named."""
+    """Those that it names; who is not in the table, or not in the class, is named."""
     rows = [["Full name", "Email address", "Last modified (submission)"]]
     rows += [["Eve Moneypenny", "EVE@x.org", "Thursday, 3 December 2026, 12:30 AM"]]
     rows += [["A stranger", "none@x.org", "Thursday, 3 December 2026, 12:30 AM"], ["Gil", "gil@x.org", "-"]]
@@ -209,6 +209,13 @@ def test_times_come_from_a_platforms_table(course):
     assert "no student of the gradebook: none@x.org." in typed(course, *line)
     assert penalties(course) == {"ada": 1.5, "ben": None, "eve": 3, "fay": None}
     assert (course / "submitted/eve/ps1/timestamp.txt").read_text() == "2026-12-02 23:30:00 UTC\n"
+    # A table that was wrong is corrected by the right one.
+    (course / "worksheet.csv").write_text("student;received\neve;2026-12-02 08:00\nben;2026-12-01 21:00\n")
+    said = typed(course, *line, "--dry-run")
+    assert "eve 2026-12-03 00:30 CET 2026-12-02 08:00 CET" in said and penalties(course)["eve"] == 3
+    assert "1 of 4 submissions get their time from worksheet.csv. 3 keep" in typed(course, *line)
+    assert penalties(course) == {"ada": 1.5, "ben": None, "eve": 1.5, "fay": None}
+    assert (course / "submitted/eve/ps1/timestamp.txt").read_text() == "2026-12-02 07:00:00 UTC\n"
     (course / "worksheet.csv").write_text("student;time\neve;2026-12-01\n")
     assert "has no column for received: name it with c.Course.roster_columns" in typed(
         course, *line, status=1
