@@ -223,6 +223,28 @@ def test_times_come_from_a_platforms_table(course):
 
 
 @pytest.mark.integration
+def test_a_row_is_found_by_any_of_its_columns(course):
+    """A folder may have the name that the platform gives; a row that fits two is named, and not used."""
+    for old, new in (("eve", "Eve Moneypenny"), ("ben", "Ben Li"), ("ada", "ada@x.org")):
+        typed(course, "nbjudge", "student", "rename", old, new)
+    names = {"eve": ("Eve", "Moneypenny"), "b1": ("Ben", "Li")}
+    for student, (first, last) in names.items():
+        fields = [f"--first-name={first}", f"--last-name={last}", f"--email={student}@x.org"]
+        typed(course, "nbgrader", "db", "student", "add", student, *fields)
+    rows = ["eve@x.org,2026-12-02 08:00", "b1@x.org,2026-12-02 08:00", "ADA@x.org,2026-12-02 08:00"]
+    (course / "times.csv").write_text("\n".join(["email,received", *rows]))
+    line = ["nbjudge", "due", "ps1", "--received", "times.csv", "--dry-run"]
+    assert "3 of 4 submissions get their time" in typed(course, *line)
+    (course / "submitted/LI  ben/ps1").mkdir(parents=True)
+    said = typed(course, *line)
+    assert "2 of 5 submissions get their time" in said
+    assert "more than one student: b1@x.org (Ben Li, LI ben)." in said
+    (course / "times.csv").write_text("\n".join(["email,received", rows[0], "b1@x.org,soon"]))
+    (course / "submitted/LI  ben/ps1").rmdir()
+    assert "times.csv, line 3 (b1@x.org): 'soon' is no date and time" in typed(course, *line, status=1)
+
+
+@pytest.mark.integration
 def test_page_and_report_say_how_late(course):
     typed(course, "nbgrader", "generate_feedback", "ps1")
     sentence = "2 h 20 min late, 10 %: 1.5 points"

@@ -23,7 +23,7 @@ from nbjudge.nbgrader_hooks.late_policy import (
 from nbjudge.plain_text import first_few
 from nbjudge.submission.files import TIMESTAMP_FILE, is_reached_by_link, write_replacing
 from nbjudge.term.assignment import TermAssignment
-from nbjudge.term.roster import Student, find_student, read_roster
+from nbjudge.term.roster import Student, find_student, find_students, read_roster
 from nbjudge.term.tables import show
 
 HEADINGS = ("student", "due", "handed in", "penalty before", "penalty now")
@@ -96,21 +96,30 @@ class Deadlines(TermAssignment):
         """Return the times of submissions that a table changes, before and now, and what it does not say."""
         rows = [row for row in read_roster(table, self.config, ["received"]) if row.received.strip("-")]
         handed_in = self.folders.students(self.assignment)
-        everybody = {each: Student(each) for each in handed_in} | {each.id: each for each in self.students}
-        found = [(row, find_student(row, everybody.values())) for row in rows]
+        known = {each.id: each for each in self.students}
+        who = [known.get(each, Student(each)) for each in handed_in]
+        # Work may be in a folder named as the platform names the student, whom the gradebook has under an id.
+        others = [each for each in self.students if each not in who]
+        found: dict[str, Student] = {}
+        strangers, ambiguous = [], []
+        for row in rows:
+            fits = find_students(row, who)
+            if not fits and (entry := find_student(row, others)):
+                fits = find_students(entry, who) or [entry]
+            if len(fits) == 1:
+                found[fits[0].id] = row
+            elif fits:
+                ambiguous.append(f"{_shown(row)} ({', '.join(each.id for each in fits)})")
+            else:
+                strangers.append(_shown(row))
         coursedir = SafeCourseDirectory.of(self.coursedir, self.coursedir.log)
         before = {
             student: coursedir.get_existing_timestamp(str(self.folders.submitted(student, self.assignment)))
             for student in handed_in
             if not is_reached_by_link(self.folders.submission(student, self.assignment))
         }
-        said = {
-            student.id: read_received(row.received, self.zone)
-            for row, student in found
-            if student is not None and student.id in before
-        }
+        said = {student: self._received(table, row) for student, row in found.items() if student in before}
         times = {student: time for student, time in said.items() if time != before[student]}
-        strangers = [row.id or row.email or row.name for row, student in found if student is None]
         untimed = [student for student, time in before.items() if time is None and student not in said]
         sentences = [f"{len(times)} of {len(handed_in)} submissions get their time from {table}."]
         if kept := len(before) - len(times) - len(untimed):
@@ -119,7 +128,15 @@ class Deadlines(TermAssignment):
             sentences.append(f"No time, and so not late: {first_few(untimed)}.")
         if strangers:
             sentences.append(f"In the table, and no student of the gradebook: {first_few(strangers)}.")
+        if ambiguous:
+            sentences.append(f"In the table, and more than one student: {first_few(ambiguous)}.")
         return before, times, sentences
+
+    def _received(self, table: Path, row: Student) -> datetime:
+        try:
+            return read_received(row.received, self.zone)
+        except CourseError as error:
+            raise CourseError(f"{table}, line {row.line} ({_shown(row)}): {error}") from error
 
     def _in_words(self, time: datetime) -> str:
         return f"{shown(time, self.zone)} ({time:%Y-%m-%d %H:%M} UTC)"
@@ -136,3 +153,7 @@ class Deadlines(TermAssignment):
             for work in works
         ]
         show(self.console, sentences, HEADINGS, rows, self.dry_run)
+
+
+def _shown(row: Student) -> str:
+    return row.id or row.email or row.name
