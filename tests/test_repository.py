@@ -35,7 +35,7 @@ def test_a_classs_data_is_not_in_git():
     assert set(git("ls-files", *CLASS_DATA)) <= {f"{folder}/README.md" for folder in CLASS_DATA}
     private = [f"{folder}/ada/01_dot_product/dot_product.ipynb" for folder in CLASS_DATA]
     private += ["gradebook.db", "gradebook.db-journal", ".grading-key", "demo/gradebook.db"]
-    private += ["extensions/ps1.json", ".seed-students.json", ".student-change.json"]
+    private += ["extensions/ps1.json", ".seed-students.json", ".earlier-ids.json", ".student-change.json"]
     private += [".lti.json", "published/ps1.jsonl"]
     private += [".grading-lock", ".graded-solutions", "nbgrader.log", "reports/01_dot_product/students.csv"]
     assert git("check-ignore", "--no-index", *private) == private

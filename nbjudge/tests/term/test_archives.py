@@ -8,6 +8,7 @@ Blackboard: https://help.blackboard.com/Learn/Instructor/Original/Assignments/Do
 
 import io
 import re
+import shutil
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,20 +29,25 @@ ATTEMPT = "Week 1_ada_attempt_2026-11-21-"
 
 
 def collect(root: Path, names: list[str], config: str = "") -> tuple[dict[str, str], str]:
-    """Collect an archive with files of these names: what is submitted, by path, and what nbgrader says."""
+    """Make a course, and collect an archive with files of these names."""
     (root / "source/ps1").mkdir(parents=True)
     nbformat.write(nbformat.v4.new_notebook(), root / "source/ps1/week.ipynb")
     (root / "nbgrader_config.py").write_text(CONFIG + config)
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
         gradebook.add_student("mary_ann")
         gradebook.add_student("ada", first_name="Ada", last_name="Lovelace", lms_user_id="101")
+    return collect_archive(root, names)
+
+
+def collect_archive(root: Path, names: list[str], *options: str) -> tuple[dict[str, str], str]:
+    """Collect such an archive: what is submitted, by path, and what nbgrader says."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name in names:
             archive.writestr(name, f"{name}, 2026-01-01")
-    (root / "downloaded/ps1/archive").mkdir(parents=True)
+    (root / "downloaded/ps1/archive").mkdir(parents=True, exist_ok=True)
     (root / "downloaded/ps1/archive/submissions.zip").write_bytes(content.getvalue())
-    run = nbgrader(root, "zip_collect", "ps1")
+    run = nbgrader(root, "zip_collect", "ps1", *options)
     assert run.returncode == 0, run.stderr
     files = [path for path in (root / "submitted").rglob("*") if path.is_file()]
     return {str(path.relative_to(root / "submitted")): path.read_text() for path in files}, run.stderr
@@ -162,6 +168,37 @@ def test_pages_go_where_the_work_came_from(tmp_path, naming):
     assert typed(tmp_path, "nbjudge", "return", "ps1", f"--{naming}", "--dry-run").startswith(
         "student in the zip"
     )
+
+
+TWO_ACCOUNTS = {
+    "moodle": (f"Cid Li_4714{MOODLE}/week.ipynb", f"Ada Lovelace_4711{MOODLE}/week.ipynb"),
+    "canvas": ("licid_107_901_week.ipynb", "lovelaceada_101_900_week.ipynb"),
+}
+
+
+@pytest.mark.parametrize("naming", TWO_ACCOUNTS)
+def test_a_merged_student_does_not_come_back(tmp_path, naming):
+    """Work that comes again under the id that is gone is the other one's, and so is its page."""
+    old, new = TWO_ACCOUNTS[naming]
+    files, _ = collect(tmp_path, [old])
+    (gone,) = {path.partition("/")[0] for path in files}
+    enter_pages(tmp_path, [gone])
+    typed(tmp_path, "nbjudge", "student", "merge", gone, "ada")
+    shutil.rmtree(tmp_path / "submitted")
+    files, _ = collect_archive(tmp_path, [old], "--force")
+    assert set(files) == {"ada/ps1/week.ipynb"}
+    place = old.replace("assignsubmission", "assignfeedback").replace(".ipynb", ".html")
+    assert f"ada {place}" in typed(tmp_path, "nbjudge", "return", "ps1", f"--{naming}")
+    # Work of both in one archive: none is lost.
+    shutil.rmtree(tmp_path / "submitted")
+    files, said = collect_archive(tmp_path, [old, new], "--force")
+    assert len([text for path, text in files.items() if path.endswith(".ipynb")]) == 2, said
+    # Another student who gets the id is one of their own.
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        gradebook.add_student(gone)
+    shutil.rmtree(tmp_path / "submitted")
+    files, _ = collect_archive(tmp_path, [old], "--force")
+    assert set(files) == {f"{gone}/ps1/week.ipynb"}
 
 
 def enter_pages(root: Path, students: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -192,7 +193,7 @@ def test_an_extension_is_replaced_and_taken_back(course):
 
 @pytest.mark.integration
 def test_times_come_from_a_platforms_table(course):
-    """Only where a submission has none; who is not in the table, or not in the class, is named."""
+    """Those that it names; who is not in the table, or not in the class, is named."""
     rows = [["Full name", "Email address", "Last modified (submission)"]]
     rows += [["Eve Moneypenny", "EVE@x.org", "Thursday, 3 December 2026, 12:30 AM"]]
     rows += [["A stranger", "none@x.org", "Thursday, 3 December 2026, 12:30 AM"], ["Gil", "gil@x.org", "-"]]
@@ -208,10 +209,39 @@ def test_times_come_from_a_platforms_table(course):
     assert "no student of the gradebook: none@x.org." in typed(course, *line)
     assert penalties(course) == {"ada": 1.5, "ben": None, "eve": 3, "fay": None}
     assert (course / "submitted/eve/ps1/timestamp.txt").read_text() == "2026-12-02 23:30:00 UTC\n"
+    # A table that was wrong is corrected by the right one.
+    (course / "worksheet.csv").write_text("student;received\neve;2026-12-02 08:00\nben;2026-12-01 21:00\n")
+    said = typed(course, *line, "--dry-run")
+    assert "eve 2026-12-03 00:30 CET 2026-12-02 08:00 CET" in said and penalties(course)["eve"] == 3
+    assert "1 of 4 submissions get their time from worksheet.csv. 3 keep" in typed(course, *line)
+    assert penalties(course) == {"ada": 1.5, "ben": None, "eve": 1.5, "fay": None}
+    assert (course / "submitted/eve/ps1/timestamp.txt").read_text() == "2026-12-02 07:00:00 UTC\n"
     (course / "worksheet.csv").write_text("student;time\neve;2026-12-01\n")
     assert "has no column for received: name it with c.Course.roster_columns" in typed(
         course, *line, status=1
     )
+
+
+@pytest.mark.integration
+def test_a_row_is_found_by_any_of_its_columns(course):
+    """A folder may have the name that the platform gives; a row that fits two is named, and not used."""
+    for old, new in (("eve", "Eve Moneypenny"), ("ben", "Ben Li"), ("ada", "ada@x.org")):
+        typed(course, "nbjudge", "student", "rename", old, new)
+    names = {"eve": ("Eve", "Moneypenny"), "b1": ("Ben", "Li")}
+    for student, (first, last) in names.items():
+        fields = [f"--first-name={first}", f"--last-name={last}", f"--email={student}@x.org"]
+        typed(course, "nbgrader", "db", "student", "add", student, *fields)
+    rows = ["eve@x.org,2026-12-02 08:00", "b1@x.org,2026-12-02 08:00", "ADA@x.org,2026-12-02 08:00"]
+    (course / "times.csv").write_text("\n".join(["email,received", *rows]))
+    line = ["nbjudge", "due", "ps1", "--received", "times.csv", "--dry-run"]
+    assert "3 of 4 submissions get their time" in typed(course, *line)
+    (course / "submitted/LI  ben/ps1").mkdir(parents=True)
+    said = typed(course, *line)
+    assert "2 of 5 submissions get their time" in said
+    assert "more than one student: b1@x.org (Ben Li, LI ben)." in said
+    (course / "times.csv").write_text("\n".join(["email,received", rows[0], "b1@x.org,soon"]))
+    (course / "submitted/LI  ben/ps1").rmdir()
+    assert "times.csv, line 3 (b1@x.org): 'soon' is no date and time" in typed(course, *line, status=1)
 
 
 @pytest.mark.integration
@@ -226,3 +256,41 @@ def test_page_and_report_say_how_late(course):
     assert sentence in (course / "reports/ps1/index.html").read_text()
     assert "Traceback" not in typed(course, "nbjudge", "due", "ps1", "2026-12-02 12:00")
     assert "older than their grades" in typed(course, "nbjudge", "grade", "ps1")
+
+
+def mark(root: Path, student: str, points: float) -> None:
+    """Give points by hand, as the formgrader does."""
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        gradebook.find_grade("t", "week", "ps1", student).manual_score = points
+        gradebook.db.commit()
+
+
+@pytest.mark.integration
+def test_penalties_follow_marks_wherever_scores_leave(course):
+    """A percentage of the points that there are now; a dry run writes none of it."""
+    typed(course, "nbgrader", "db", "student", "add", "ada", "--email=ada@x.org")
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    mark(course, "ada", 10)
+    for line in (["--mail-merge", "--dry-run"], ["--mail-merge"]):
+        assert penalties(course)["ada"] == 1.5
+        assert "the pages of ada are older" in typed(course, "nbjudge", "return", "ps1", *line, status=1)
+    assert penalties(course)["ada"] == 1
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    mark(course, "ada", 8)
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    assert "10 %: 0.8 points, taken off" in (course / "feedback/ada/ps1/week.html").read_text()
+    typed(course, "nbjudge", "return", "ps1", "--mail-merge")
+    mail = zipfile.ZipFile(course / "returned/ps1-mail-merge.zip").read("mail.csv").decode("utf-8-sig")
+    assert '"ada@x.org","","",7.2,15' in mail
+    mark(course, "ada", 6)
+    exporter = "nbjudge.exports.learning_platform.PlatformExporter"
+    typed(course, "nbgrader", "export", f"--exporter={exporter}", "--to", "scores.csv")
+    assert '"ada","","","ada@x.org",5.4' in (course / "scores.csv").read_text(encoding="utf-8-sig")
+    typed(course, "nbgrader", "generate_feedback", "ps1")
+    config = course / "nbgrader_config.py"
+    config.write_text(config.read_text().replace("per_day = 10", "per_day = 20"))
+    said = typed(course, "nbjudge", "return", "ps1", "--folders", "--dry-run", status=1)
+    assert "the pages of ada are older" in said and round(penalties(course)["ada"], 6) == 0.6
+    mark(course, "ada", 5)
+    typed(course, "nbjudge", "report", "ps1")
+    assert '"ada","","graded",4.0,' in (course / "reports/ps1/students.csv").read_text(encoding="utf-8-sig")

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import shutil
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -100,6 +101,22 @@ def graded(root):
     grade(root, "ada", 12.3456, "Well argued.")
     grade(root, "ben", 7, email="ben@example.org")
     return root
+
+
+def test_a_penalty_follows_a_mark_before_the_score_is_sent(graded, platform):
+    """Also in what a dry run shows, which enters none."""
+    with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
+        gradebook.find_assignment("ps1").duedate = datetime(2026, 12, 1)
+        gradebook.find_submission("ps1", "ada").timestamp = datetime(2026, 12, 1, 12)
+        gradebook.db.commit()
+    assert "ada 11.11 of 15, Well argued. 12 h late, 10 %: 1.23 points" in publish(graded, dry_run=True)
+    with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
+        assert gradebook.find_submission("ps1", "ada").late_submission_penalty == 0
+        gradebook.find_grade("t", "week", "ps1", "ada").manual_score = 10
+        gradebook.db.commit()
+    publish(graded)
+    assert platform.scores["u-ada"][-1]["scoreGiven"] == 9
+    assert platform.scores["u-ada"][-1]["comment"].endswith("12 h late, 10 %: 1 point")
 
 
 def test_only_what_changed_is_sent(graded, platform):

@@ -16,7 +16,7 @@ from term_class import make_class, typed
 from traitlets.config import Config
 
 from nbjudge.course import open_course, student_change
-from nbjudge.course.student_change import JOURNAL, seed_student
+from nbjudge.course.student_change import JOURNAL, read_earlier_ids, seed_student
 from nbjudge.grading.job import make_job
 from nbjudge.settings import GradingSettings
 from nbjudge.term.roster import Student, find_student, read_roster
@@ -173,7 +173,7 @@ def test_a_killed_change_is_finished_by_the_next_command(graded, tmp_path):
         assert "The change of fay to f2, which was interrupted, is finished." in said
         assert state(root) == expected and not (root / JOURNAL).exists()
         number += 1
-    assert number == 7  # the gradebook, three files, three folders
+    assert number == 8  # the gradebook, four files, three folders
 
 
 def test_nbgrader_finishes_a_killed_change_first(course):
@@ -255,3 +255,21 @@ def test_a_roster_is_imported_once(course):
     assert "1 of 3 students" in typed(course, *line) and "0 of 3 students" in typed(course, *line)
     assert ("f.wray", "Fay", "Wray", "f@x.org", None) in state(course)["students"]
     assert json.loads((course / ".seed-students.json").read_text()) == {"ps1": {"f.wray": "fay"}}
+
+
+def test_a_platform_keeps_the_earlier_id(course):
+    """Its roster is about the student of the new one, or the one that is left of two."""
+    for old, new in (("fay", "f1"), ("f1", "f2")):
+        typed(course, "nbjudge", "student", "rename", old, new)
+    assert read_earlier_ids(course) == {"fay": "f2", "f1": "f2"}
+    typed(course, "nbgrader", "db", "student", "add", "gil")
+    typed(course, "nbjudge", "student", "merge", "gil", "ada")
+    rows = ["fay,fay@x.org", "ada,ada@x.org", "gil,gil@x.org"]
+    (course / "roster.csv").write_text("\n".join(["id,email", *rows]))
+    said = typed(course, "nbjudge", "student", "import", "roster.csv")
+    assert "f2 changed email: fay@x.org" in said and "ada changed email: ada@x.org" in said
+    assert (
+        "2 of 3 students" in said and "Merged with another student of the table, and left out: gil." in said
+    )
+    typed(course, "nbjudge", "student", "rename", "f2", "fay")
+    assert read_earlier_ids(course) == {"f1": "fay", "f2": "fay", "gil": "ada"}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from markupsafe import escape
@@ -21,8 +22,11 @@ from nbjudge.errors import CourseError, GradebookError
 
 JOURNAL = ".student-change.json"
 SEEDS = ".seed-students.json"
+EARLIER_IDS = ".earlier-ids.json"
 LOCK_FILE = ".grading-lock"
 NOT_FINISHED = "The change of {old} to {new} is not finished ({error}): fix this, and type the command again."
+
+Content = TypeVar("Content")
 
 
 class StudentChange(msgspec.Struct, frozen=True):
@@ -42,12 +46,21 @@ def seed_student(root: Path, assignment: str, student: str) -> str:
 
 def read_seeds(root: Path) -> dict[str, dict[str, str]]:
     """By assignment and student, the earlier id. Raises CourseError where the file cannot be read."""
+    return _read(root / SEEDS, dict[str, dict[str, str]])
+
+
+def read_earlier_ids(root: Path) -> dict[str, str]:
+    """By an id that platforms may still use, the one that replaced it. Raises as `read_seeds` does."""
+    return _read(root / EARLIER_IDS, dict[str, str])
+
+
+def _read(file: Path, kind: type[Content]) -> Content:
     try:
-        return msgspec.json.decode((root / SEEDS).read_bytes(), type=dict[str, dict[str, str]])
+        return msgspec.json.decode(file.read_bytes(), type=kind)
     except FileNotFoundError:
-        return {}
+        return kind()
     except (OSError, msgspec.DecodeError) as error:
-        raise CourseError(f"{root / SEEDS} cannot be read ({error}): restore it from a backup.") from error
+        raise CourseError(f"{file} cannot be read ({error}): restore it from a backup.") from error
 
 
 def begin_change(root: Path, change: StudentChange) -> None:

@@ -14,9 +14,12 @@ from traitlets.config import Config
 
 from nbjudge.atomic_files import write_atomically
 from nbjudge.course.configuration import check_settings, suggestion
+from nbjudge.course.dates import late_sentence
 from nbjudge.course.folders import folders_of
 from nbjudge.csv_files import CsvFormat, Verbatim, identifier, is_formula
 from nbjudge.errors import ExportError, SettingsError
+from nbjudge.nbgrader_hooks.late_policy import follow_marks
+from nbjudge.record.grades import seconds_late
 from nbjudge.settings import PlatformSettings
 
 HEADINGS = ("Student", "Last name", "First name", "Email address")
@@ -29,6 +32,7 @@ class Grade:
     score: float | None
     comments: tuple[str, ...] = ()
     unmarked: bool = False
+    lateness: str = ""  # how late it came and what that costs
 
 
 def select_entries(there: Sequence[Any], names: Sequence[Any], attribute: str, kind: str) -> list[Any]:
@@ -64,9 +68,12 @@ def grade_of(gradebook: Gradebook, assignment: str, student: str, with_unmarked:
         if comment.manual_comment
     )
     unmarked = bool(submission.needs_manual_grade)
-    score = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
+    penalty = submission.late_submission_penalty or 0.0
+    score = max(0.0, submission.score - penalty)
     counts = math.isfinite(score) and (with_unmarked or not unmarked)
-    return Grade(score if counts else None, comments, unmarked)
+    seconds = seconds_late(submission.timestamp, submission.assignment.duedate, submission.extension)
+    lateness = late_sentence(seconds, penalty, submission.score)
+    return Grade(score if counts else None, comments, unmarked, lateness)
 
 
 def round_score(number: float) -> float:
@@ -99,6 +106,8 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
         assignments = select_entries(gradebook.assignments, self.assignment, "name", "assignment")
         students = select_entries(gradebook.students, self.student, "id", "student")
         self._refuse_unknown_columns({assignment.name for assignment in gradebook.assignments})
+        for assignment in assignments:
+            follow_marks(self.config, gradebook, assignment.name)
         rows = self.header_rows(assignments)
         for student in students:
             grades = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 from nbconvert.exporters.exporter import FilenameExtension, ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import BaseConverter
 from nbgrader.preprocessors import NbGraderPreprocessor
 from pygments import highlight
@@ -26,6 +28,7 @@ from nbjudge.course.regions import Regions
 from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
 from nbjudge.nbgrader_hooks.autograde import force_where
+from nbjudge.nbgrader_hooks.late_policy import follow_marks
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.record.grades import is_outdated, read_grades
 from nbjudge.settings import FeedbackSettings
@@ -87,6 +90,8 @@ def _remake_outdated(converter: Any) -> None:
     """Let nbgrader make a page again that shows other grades than there are, whatever its timestamps are."""
     coursedir = converter.coursedir
     folders = folders_of(coursedir)
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook, suppress(MissingEntry):
+        follow_marks(converter.config, gradebook, coursedir.assignment_id)
 
     def is_old(assignment: str, student: str) -> bool:
         grades = read_grades(coursedir.db_url, assignment, student)

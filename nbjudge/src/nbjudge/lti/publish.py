@@ -22,7 +22,7 @@ from nbjudge.errors import CourseError, ExitStatus, PlatformRefusalError
 from nbjudge.exports.learning_platform import grade_of, round_score
 from nbjudge.lti.registration import read_registration
 from nbjudge.lti.services import Member, Platform, content_of
-from nbjudge.record.grades import read_grades
+from nbjudge.nbgrader_hooks.late_policy import follow_marks
 from nbjudge.term.assignment import TermAssignment
 from nbjudge.term.roster import Student, find_student
 from nbjudge.term.tables import show
@@ -120,15 +120,14 @@ class Publication(TermAssignment):
 
     def _read_scores(self) -> tuple[float, dict[str, Score]]:
         """Read the assignment's maximum, and the scores of all who handed in, less late penalties."""
-        comments: dict[str, list[str]] = {}
-        for (student, _), notebook in sorted(read_grades(self.coursedir.db_url, self.assignment).items()):
-            comments.setdefault(student, []).append(notebook.lateness)
         scores = {}
         with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
             maximum = plain_number(gradebook.find_assignment(self.assignment).max_score)
             if not maximum or maximum < 0:  # AGS 2.0, section 3.2.9
                 raise CourseError(f"{self.assignment} gives no points, so that there is nothing to send.")
-            for student, lateness in comments.items():
+            follow_marks(self.config, gradebook, self.assignment, dry_run=self.dry_run)
+            submissions = gradebook.assignment_submissions(self.assignment)
+            for student in sorted(submission.student_id for submission in submissions):
                 grade = grade_of(gradebook, self.assignment, student, with_unmarked=False)
                 points = plain_number(grade.score)
                 if grade.unmarked:
@@ -139,7 +138,7 @@ class Publication(TermAssignment):
                 else:
                     if points > maximum:
                         self.who["above"].append(f"{student} ({points:g} of {maximum:g})")
-                    comment = "\n".join(filter(None, (*grade.comments, *lateness)))
+                    comment = "\n".join(filter(None, (*grade.comments, grade.lateness)))
                     given = min(points, maximum)
                     scores[student] = Score("Completed", "FullyGraded", given, maximum, comment)
         return maximum, scores

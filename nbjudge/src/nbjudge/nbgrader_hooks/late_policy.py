@@ -19,6 +19,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from nbjudge.atomic_files import write_atomically
+from nbjudge.course.configuration import has_late_penalties
 from nbjudge.course.dates import course_zone, days_after, late_sentence, started_days
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.errors import CourseError
@@ -130,55 +131,99 @@ def follow_dates(
     """
     if extensions is None:
         extensions = read_extensions(folders_of(coursedir), coursedir.assignment_id)
-    zone, step = course_zone(config), AssignLatePenalties(config=config)
-    step.init_plugin()
-    plugin, found = step.plugin_inst, []
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        assignment = gradebook.find_assignment(coursedir.assignment_id)
-        chosen = {"assignment_id": assignment.id} | ({} if student is None else {"student_id": student})
-        query = gradebook.db.query(SubmittedAssignment).filter_by(**chosen)
-        submissions = query.order_by(SubmittedAssignment.student_id).all()
-        has_date = assignment.duedate is not None  # nbgrader cannot add an extension to nothing
-        before = {
-            each.id: (each.total_seconds_late, each.duedate) if has_date else (0.0, None)
-            for each in submissions
-        }
-        if change is not None:
-            change(assignment)
-        for submission in submissions:
-            extension = extensions.get(submission.student_id)
-            if extension is not None or assignment.duedate is None:
-                _extend(submission, extension, zone)
-            score, old = submission.score, submission.late_submission_penalty or 0.0
-            seconds, penalty = submission.total_seconds_late, 0.0
-            for notebook in submission.notebooks:
-                points = None
-                if seconds > 0:
-                    days: dict[str, int] = {}
-                    if isinstance(plugin, LatePolicy):
-                        days["days"] = started_days(submission.duedate, submission.timestamp, zone)
-                    points = plugin.late_submission_penalty(
-                        submission.student_id, notebook.score, seconds, **days
-                    )
-                notebook.late_submission_penalty = (
-                    None if points is None else min(max(points, 0.0), notebook.score)
-                )
-                penalty += notebook.late_submission_penalty or 0.0
-            seconds_before, due_before = before[submission.id]
-            if seconds or old or student is not None or due_before != submission.duedate:
-                found.append(
-                    LateWork(
-                        submission.student_id,
-                        submission.duedate,
-                        submission.timestamp,
-                        late_sentence(seconds_before, old, score),
-                        late_sentence(seconds, penalty, score),
-                    )
-                )
+        found = _decide(config, gradebook, coursedir.assignment_id, student, extensions, change)
         if dry_run:
             gradebook.db.rollback()
         else:
             gradebook.db.commit()
+    return found
+
+
+def follow_marks(
+    config: Config, gradebook: Gradebook, assignment: str, *, dry_run: bool = False
+) -> list[str]:
+    """Decide again on the penalties of an assignment, by the points as they are now.
+
+    A penalty in percent is one of the points that there were when nbgrader graded; marks that a person gives
+    later, in nbgrader's formgrader, change the points and not the penalty. Called wherever scores leave.
+
+    Parameters
+    ----------
+    config
+        The configuration of the course; without late penalties in it, nothing is done.
+    gradebook
+        The open gradebook.
+    assignment
+        The name of the assignment.
+    dry_run
+        Whether to commit nothing: the open gradebook shows the penalties, and closing it takes them back.
+
+    Returns
+    -------
+    list of str
+        The students whose penalty is another one.
+    """
+    if not has_late_penalties(config):
+        return []
+    works = _decide(config, gradebook, assignment, None, {})
+    if not dry_run:
+        gradebook.db.commit()
+    return [work.student for work in works if work.before != work.after]
+
+
+def _decide(
+    config: Config,
+    gradebook: Gradebook,
+    name: str,
+    student: str | None,
+    extensions: Extensions,
+    change: Callable[[Any], None] | None = None,
+) -> list[LateWork]:
+    """Decide on the penalties in an open gradebook, and commit nothing."""
+    zone, step = course_zone(config), AssignLatePenalties(config=config)
+    step.init_plugin()
+    plugin, found = step.plugin_inst, []
+    assignment = gradebook.find_assignment(name)
+    chosen = {"assignment_id": assignment.id} | ({} if student is None else {"student_id": student})
+    query = gradebook.db.query(SubmittedAssignment).filter_by(**chosen)
+    submissions = query.order_by(SubmittedAssignment.student_id).all()
+    has_date = assignment.duedate is not None  # nbgrader cannot add an extension to nothing
+    before = {
+        each.id: (each.total_seconds_late, each.duedate) if has_date else (0.0, None) for each in submissions
+    }
+    if change is not None:
+        change(assignment)
+    for submission in submissions:
+        extension = extensions.get(submission.student_id)
+        if extension is not None or assignment.duedate is None:
+            _extend(submission, extension, zone)
+        score, old = submission.score, submission.late_submission_penalty or 0.0
+        seconds, penalty = submission.total_seconds_late, 0.0
+        for notebook in submission.notebooks:
+            points = None
+            if seconds > 0:
+                days: dict[str, int] = {}
+                if isinstance(plugin, LatePolicy):
+                    days["days"] = started_days(submission.duedate, submission.timestamp, zone)
+                points = plugin.late_submission_penalty(
+                    submission.student_id, notebook.score, seconds, **days
+                )
+            notebook.late_submission_penalty = (
+                None if points is None else min(max(points, 0.0), notebook.score)
+            )
+            penalty += notebook.late_submission_penalty or 0.0
+        seconds_before, due_before = before[submission.id]
+        if seconds or old or student is not None or due_before != submission.duedate:
+            found.append(
+                LateWork(
+                    submission.student_id,
+                    submission.duedate,
+                    submission.timestamp,
+                    late_sentence(seconds_before, old, score),
+                    late_sentence(seconds, penalty, score),
+                )
+            )
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook
@@ -12,6 +13,7 @@ from nbgrader.plugins import FileNameCollectorPlugin
 
 from nbjudge.course.dates import course_zone, read_received
 from nbjudge.course.folders import folders_of
+from nbjudge.course.student_change import read_earlier_ids
 from nbjudge.errors import stop_on_course_error
 from nbjudge.submission.files import TIMESTAMP_FILE
 
@@ -38,7 +40,8 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
     """Finds whose a file of a platform's archive is: for `ZipCollectApp.collector_plugin`.
 
     A student is found in the gradebook by Canvas's number (`lms_user_id`), by the full name in Moodle, or by
-    Blackboard's user name. One who is not there gets the number or the name as id. A course that sets
+    Blackboard's user name. One who is not there gets the number or the name as id; an id that has been
+    replaced (`nbjudge student rename`, `merge`) is the one that replaced it. A course that sets
     `named_regexp` has its own way.
     """
 
@@ -53,7 +56,8 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
     def collect(self, submitted_file: str) -> dict[str, Any] | None:
         """Tell nbgrader the student and the name of a file; None where it is no submission."""
         if self.named_regexp:
-            return self._with_time(super().collect(submitted_file))
+            own = super().collect(submitted_file)
+            return self._with_time(own and own | {"student_id": self._current(own["student_id"])})
         if os.path.splitext(submitted_file)[1] in self.parent.extractor_plugin_inst.zip_ext:
             return None  # nbgrader has unpacked it beside
         archives, extracted = map(
@@ -68,7 +72,7 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
             return None  # nbgrader would believe a student's own
         match = BLACKBOARD.fullmatch(path)
         if match is not None:
-            student = self._behind_title(match["student"])
+            student = self._current(self._behind_title(match["student"]))
             found = {"student_id": student, "file_id": match["file"], "timestamp": match["timestamp"]}
             return self._with_time(found)
         match = MOODLE.match(path)
@@ -79,7 +83,7 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
         match = CANVAS.match(path)
         if match is None:
             return None
-        student = self._by_number.get(match["number"], match["number"])
+        student = self._current(self._by_number.get(match["number"], match["number"]))
         if match["late"] and student not in self._late:
             self._late.add(student)
             self.log.warning(LATE, student, self.parent.coursedir.assignment_id)
@@ -94,6 +98,11 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
                 found["timestamp"] = read_received(found["timestamp"], course_zone(self.parent.config))
         return found
 
+    def _current(self, student: str) -> str:
+        """The id that has replaced one, which no other student has got since."""
+        is_there = any(student == each for each, *_ in self._students)
+        return student if is_there else self._replaced.get(student, student)
+
     def _behind_title(self, words: str) -> str:
         """The student in `Week_1_mary_ann`: the longest id that is known, or what follows the underscores."""
         known = [student for student, *_ in self._students if f"_{words}".endswith(f"_{student}")]
@@ -102,7 +111,7 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
     def _named(self, name: str, number: str) -> str:
         if (name, number) not in self._in_moodle:
             found = self._by_name.get(_plain(name), [])
-            student = found[0] if len(found) == 1 else name
+            student = self._current(found[0] if len(found) == 1 else name)
             if student in self._in_moodle.values():
                 self.log.warning(NAMESAKE, name, student, f"{name} {number}")
                 student = f"{name} {number}"
@@ -130,6 +139,11 @@ class PlatformArchives(FileNameCollectorPlugin):  # type: ignore[misc]
                 (student.id, student.first_name, student.last_name, student.lms_user_id)
                 for student in gradebook.students
             ]
+
+    @cached_property
+    def _replaced(self) -> dict[str, str]:
+        with stop_on_course_error("Nothing was collected."):
+            return read_earlier_ids(Path(self.parent.coursedir.root))
 
     @cached_property
     def _by_number(self) -> dict[str, str]:

@@ -98,7 +98,7 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
         with engine.connect() as connection:
             dates = (submitted.timestamp, api.Assignment.duedate, submitted.extension)
             grades = {
-                (who, name): NotebookGrades(penalty, _seconds_late(*times))
+                (who, name): NotebookGrades(penalty, seconds_late(*times))
                 for who, name, penalty, *times in rows(notebook, notebook.late_submission_penalty, *dates)
             }
             given = (grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade)
@@ -113,7 +113,8 @@ def read_grades(url: str, assignment: str, student: str | None = None) -> AllGra
     return grades
 
 
-def _seconds_late(received: datetime | None, due: datetime | None, extension: timedelta | None) -> float:
+def seconds_late(received: datetime | None, due: datetime | None, extension: timedelta | None) -> float:
+    """Return how late work came; nbgrader's own fails for an extension of an assignment without deadline."""
     if received is None or due is None:
         return 0.0
     return max(0.0, (received - due - (extension or timedelta())).total_seconds())

@@ -18,13 +18,16 @@ from rich.console import Console
 from rich.progress import track
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config import Config
 
+from nbjudge.course.configuration import read_config
 from nbjudge.course.dates import late_sentence
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
 from nbjudge.grading.prepare import read_solutions
 from nbjudge.judge.verdict import Finding, Verdict
+from nbjudge.nbgrader_hooks.late_policy import follow_marks
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import STOPPED, Status
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
@@ -52,7 +55,7 @@ class Entry:
 
 
 def read_gradebook(
-    url: str, course_id: str, assignment: str
+    url: str, course_id: str, assignment: str, config: Config
 ) -> tuple[dict[str, str], dict[str, Entry], float]:
     """Return names and entries by student id, and the points of the assignment.
 
@@ -66,6 +69,7 @@ def read_gradebook(
                 for each in gradebook.db.query(api.Student)
             }
             max_points = float(gradebook.find_assignment(assignment).max_score)
+            follow_marks(config, gradebook, assignment)
         for (student, name), notebook in read_grades(url, assignment).items():
             entry = entries.setdefault(student, Entry())
             entry.penalty += notebook.penalty or 0.0
@@ -289,8 +293,9 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
     The gradebook has the assignment, see `not_generated_reason`. Raises CourseError where nothing has been
     graded.
     """
-    url, own_id = gradebook_url(course.root), course_id(course.root)
-    full_names, entries, max_points = read_gradebook(url, own_id, folder)
+    config = read_config(course.root)
+    url, own_id = gradebook_url(course.root, config), course_id(course.root)
+    full_names, entries, max_points = read_gradebook(url, own_id, folder, config)
     handed_in = set(course.students(folder))
     # A student who handed in another assignment belongs to the class too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}

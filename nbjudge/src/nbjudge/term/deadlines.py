@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from nbjudge.course.configuration import suggestion
 from nbjudge.course.dates import read_deadline, read_received, shown
 from nbjudge.course.student_change import exclusive_run
 from nbjudge.errors import CourseError
+from nbjudge.nbgrader_hooks.autograde import SafeCourseDirectory
 from nbjudge.nbgrader_hooks.late_policy import (
     Extension,
     LateWork,
@@ -20,12 +21,14 @@ from nbjudge.nbgrader_hooks.late_policy import (
     write_extensions,
 )
 from nbjudge.plain_text import first_few
-from nbjudge.submission.files import TIMESTAMP_FILE, has_timestamp, is_reached_by_link, write_replacing
+from nbjudge.submission.files import TIMESTAMP_FILE, is_reached_by_link, write_replacing
 from nbjudge.term.assignment import TermAssignment
-from nbjudge.term.roster import Student, find_student, read_roster
+from nbjudge.term.roster import Student, find_student, find_students, read_roster
 from nbjudge.term.tables import show
 
 HEADINGS = ("student", "due", "handed in", "penalty before", "penalty now")
+Times = Mapping[str, datetime | None]  # by student, in UTC without a zone
+TIMES = ("student", "handed in before", "handed in now")
 
 
 class Deadlines(TermAssignment):
@@ -35,7 +38,7 @@ class Deadlines(TermAssignment):
         """Set or remove the deadline, take over the times of a table, and bring the penalties up to date."""
         due = self.due if date is None else read_deadline(date, self.zone)
         due = None if remove else due
-        times, sentences = ({}, []) if received is None else self._times_of(received)
+        before, times, sentences = ({}, {}, []) if received is None else self._times_of(received)
 
         def change(assignment: Any) -> None:
             assignment.duedate = due
@@ -48,9 +51,11 @@ class Deadlines(TermAssignment):
                     folder = self.folders.submitted(student, self.assignment)
                     write_replacing(f"{time} UTC\n".encode(), folder / TIMESTAMP_FILE)
             works = follow_dates(self.config, self.coursedir, change=change, dry_run=self.dry_run)
-        before = f", before {shown(self.due, self.zone)}" if self.due not in (None, due) else ""
+        rows = [(each, *(shown(of.get(each), self.zone) for of in (before, times))) for each in times]
+        show(self.console, (), TIMES, rows)
+        moved = f", before {shown(self.due, self.zone)}" if self.due not in (None, due) else ""
         has_date = f"is due {self._in_words(due)}" if due is not None else "has no deadline"
-        self._show(works, f"{self.assignment} {has_date}{before}.", *sentences)
+        self._show(works, f"{self.assignment} {has_date}{moved}.", *sentences)
 
     def extend(self, student: str, until: str | None, days: int | None, remove: bool) -> None:
         """Give a student a deadline of their own, or take it back."""
@@ -87,33 +92,51 @@ class Deadlines(TermAssignment):
         sentence = f"{student}: {self.assignment} is due {self._in_words(own)}."
         self._show(works, sentence + waits)
 
-    def _times_of(self, table: Path) -> tuple[dict[str, datetime], list[str]]:
-        """Return when submissions without a time came, and what the table does not say."""
+    def _times_of(self, table: Path) -> tuple[Times, Times, list[str]]:
+        """Return the times of submissions that a table changes, before and now, and what it does not say."""
         rows = [row for row in read_roster(table, self.config, ["received"]) if row.received.strip("-")]
         handed_in = self.folders.students(self.assignment)
-        everybody = {each: Student(each) for each in handed_in} | {each.id: each for each in self.students}
-        found = [(row, find_student(row, everybody.values())) for row in rows]
-        without = [
-            student
+        known = {each.id: each for each in self.students}
+        who = [known.get(each, Student(each)) for each in handed_in]
+        # Work may be in a folder named as the platform names the student, whom the gradebook has under an id.
+        others = [each for each in self.students if each not in who]
+        found: dict[str, Student] = {}
+        strangers, ambiguous = [], []
+        for row in rows:
+            fits = find_students(row, who)
+            if not fits and (entry := find_student(row, others)):
+                fits = find_students(entry, who) or [entry]
+            if len(fits) == 1:
+                found[fits[0].id] = row
+            elif fits:
+                ambiguous.append(f"{_shown(row)} ({', '.join(each.id for each in fits)})")
+            else:
+                strangers.append(_shown(row))
+        coursedir = SafeCourseDirectory.of(self.coursedir, self.coursedir.log)
+        before = {
+            student: coursedir.get_existing_timestamp(str(self.folders.submitted(student, self.assignment)))
             for student in handed_in
-            if not has_timestamp(self.folders.submitted(student, self.assignment))
-            and not is_reached_by_link(self.folders.submission(student, self.assignment))
-        ]
-        times = {
-            student.id: read_received(row.received, self.zone)
-            for row, student in found
-            if student is not None and student.id in without
+            if not is_reached_by_link(self.folders.submission(student, self.assignment))
         }
-        strangers = [row.id or row.email or row.name for row, student in found if student is None]
-        untimed = [student for student in without if student not in times]
+        said = {student: self._received(table, row) for student, row in found.items() if student in before}
+        times = {student: time for student, time in said.items() if time != before[student]}
+        untimed = [student for student, time in before.items() if time is None and student not in said]
         sentences = [f"{len(times)} of {len(handed_in)} submissions get their time from {table}."]
-        if len(without) < len(handed_in):
-            sentences.append(f"{len(handed_in) - len(without)} keep the time that they have.")
+        if kept := len(before) - len(times) - len(untimed):
+            sentences.append(f"{kept} keep the time that they have.")
         if untimed:
             sentences.append(f"No time, and so not late: {first_few(untimed)}.")
         if strangers:
             sentences.append(f"In the table, and no student of the gradebook: {first_few(strangers)}.")
-        return times, sentences
+        if ambiguous:
+            sentences.append(f"In the table, and more than one student: {first_few(ambiguous)}.")
+        return before, times, sentences
+
+    def _received(self, table: Path, row: Student) -> datetime:
+        try:
+            return read_received(row.received, self.zone)
+        except CourseError as error:
+            raise CourseError(f"{table}, line {row.line} ({_shown(row)}): {error}") from error
 
     def _in_words(self, time: datetime) -> str:
         return f"{shown(time, self.zone)} ({time:%Y-%m-%d %H:%M} UTC)"
@@ -130,3 +153,7 @@ class Deadlines(TermAssignment):
             for work in works
         ]
         show(self.console, sentences, HEADINGS, rows, self.dry_run)
+
+
+def _shown(row: Student) -> str:
+    return row.id or row.email or row.name

@@ -18,10 +18,10 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 
 from nbjudge.atomic_files import write_atomically
-from nbjudge.course.student_change import seed_student
 from nbjudge.csv_files import CsvFormat, identifier
 from nbjudge.errors import CourseError
 from nbjudge.exports.learning_platform import grade_of, round_score
+from nbjudge.nbgrader_hooks.late_policy import follow_marks
 from nbjudge.plain_text import first_few
 from nbjudge.record.grades import is_outdated, read_grades
 from nbjudge.term.assignment import TermAssignment
@@ -78,17 +78,21 @@ class Feedback(TermAssignment):
 
     def _pages(self) -> dict[str, list[Path]]:
         """The pages by student."""
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            changed = follow_marks(self.config, gradebook, self.assignment, dry_run=self.dry_run)
         grades = read_grades(self.coursedir.db_url, self.assignment)
         pages: dict[str, list[Path]] = {}
         old = []
         for student, notebook in sorted(grades):
             page = self.folders.feedback(student, self.assignment) / f"{notebook}.html"
-            if is_outdated(self.folders, student, self.assignment, notebook, grades):
+            is_old = is_outdated(self.folders, student, self.assignment, notebook, grades)
+            if page.is_file() and (is_old or student in changed):
                 old.append(student)
             elif page.is_file():
                 pages.setdefault(student, []).append(page)
         if old:
-            raise CourseError(OLD_PAGES.format(students=first_few(old), name=self.assignment))
+            students = first_few(list(dict.fromkeys(old)))
+            raise CourseError(OLD_PAGES.format(students=students, name=self.assignment))
         if not pages:
             raise CourseError(NO_PAGES.format(name=self.assignment))
         return pages
@@ -103,10 +107,7 @@ class Feedback(TermAssignment):
             raise CourseError(sentence)
         names, left_out = {}, []
         for student, own in pages.items():
-            # A student who has been renamed is in the archive under the earlier id.
-            found = places.get(student) or places.get(
-                seed_student(self.folders.root, self.assignment, student)
-            )
+            found = places.get(student)
             if found is None:
                 left_out.append(student)
                 continue

@@ -44,6 +44,7 @@ class Student:
     lms_user_id: str = ""
     name: str = field(default="", compare=False)  # in one column
     received: str = field(default="", compare=False)
+    line: str = field(default="", compare=False)  # of the table
 
     def fields(self) -> dict[str, str]:
         """What the gradebook has of a student besides the id; a full name is taken apart."""
@@ -93,8 +94,11 @@ def read_roster(file: Path, config: Config, required: Iterable[str] = ()) -> lis
         if name not in columns:
             headings = ", ".join(reader.fieldnames or ())
             raise CourseError(NO_COLUMN.format(file=file, field=name, headings=headings))
-    rows = ({name: (row[column] or "").strip() for name, column in columns.items()} for row in reader)
-    return [Student(**row) for row in rows if any(row.values())]
+    rows = (
+        (str(reader.line_num), {name: (row[column] or "").strip() for name, column in columns.items()})
+        for row in reader
+    )
+    return [Student(**row, line=line) for line, row in rows if any(row.values())]
 
 
 def _columns(headings: list[str], chosen: Mapping[str, str]) -> dict[str, str]:
@@ -114,15 +118,21 @@ def students_of(gradebook: Gradebook) -> list[Student]:
 
 def find_student(row: Student, students: Iterable[Student]) -> Student | None:
     """Find whom a row is about: by id, number, e-mail address or full name, if that is only one student's."""
-    everybody = list(students)
+    found = find_students(row, students)
+    return found[0] if len(found) == 1 else None
+
+
+def find_students(row: Student, students: Iterable[Student]) -> list[Student]:
+    """Find whom a row may be about: one student, or those whom it fits equally well."""
+    everybody, email = list(students), row.email.casefold()
     tests: list[Any] = [
         lambda each: row.id and each.id == row.id,
         lambda each: row.lms_user_id and row.lms_user_id in (each.id, each.lms_user_id.strip()),
-        lambda each: row.email and each.email.casefold() == row.email.casefold(),
+        lambda each: email and email in (each.email.casefold(), each.id.casefold()),
         lambda each: each.names & row.names and not _are_two(each, row),
     ]
-    found = ([each for each in everybody if test(each)] for test in tests)
-    return next((each[0] for each in found if len(each) == 1), None)
+    found = [[each for each in everybody if test(each)] for test in tests]
+    return next((each for each in found if len(each) == 1), next(filter(None, found), []))
 
 
 def _are_two(one: Student, other: Student) -> bool:

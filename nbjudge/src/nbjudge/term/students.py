@@ -16,7 +16,15 @@ from traitlets.config import Config
 from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.folders import CourseFolders, find_root, invalid_id_reason, read_folders
 from nbjudge.course.gradebook import course_directory
-from nbjudge.course.student_change import SEEDS, StudentChange, begin_change, exclusive_run, read_seeds
+from nbjudge.course.student_change import (
+    EARLIER_IDS,
+    SEEDS,
+    StudentChange,
+    begin_change,
+    exclusive_run,
+    read_earlier_ids,
+    read_seeds,
+)
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.regrades import read_decisions
 from nbjudge.nbgrader_hooks.late_policy import read_extensions
@@ -57,10 +65,16 @@ class Class:
     def import_roster(self, table: Path) -> None:
         """Enter the students of a table into the gradebook, and what it says of them."""
         rows = read_roster(table, self.config, ["id"])
-        changes, others = [], []
+        changes, others, merged = [], [], []
+        earlier, ids = read_earlier_ids(self.root), {row.id for row in rows}
         with exclusive_run(self.root), self._gradebook() as gradebook:
             there = {each.id: each for each in students_of(gradebook)}
             for row in (row for row in rows if row.id):
+                if row.id in earlier and row.id not in there:
+                    if earlier[row.id] in ids:
+                        merged.append(row.id)
+                        continue
+                    row = replace(row, id=earlier[row.id])
                 same = find_student(row, there.values()) or Student(row.id)
                 if same.id != row.id:
                     others.append(f"nbjudge student rename {shlex.quote(same.id)} {shlex.quote(row.id)}")
@@ -76,6 +90,8 @@ class Class:
         sentences = [f"{len(changes)} of {len(rows)} students in {table} are new or changed."]
         if nameless:
             sentences.append(f"Without an id, and left out: {first_few(nameless)}.")
+        if merged:
+            sentences.append(f"Merged with another student of the table, and left out: {first_few(merged)}.")
         if others:
             sentences.append(f"Students with another id so far, left out until you type {first_few(others)}.")
         show(self.console, sentences, ("student", "is", "fields"), changes, self.dry_run)
@@ -145,7 +161,9 @@ class Class:
             if old in extensions:
                 extensions[new] = extensions.pop(old)
                 files[str(self.folders.extensions(assignment))] = _json(extensions)
-        return StudentChange(old, new, moves, files | {SEEDS: _json(seeds)})
+        earlier = {each: new if now == old else now for each, now in read_earlier_ids(self.root).items()}
+        earlier = {each: now for each, now in (earlier | {old: new}).items() if each != now}
+        return StudentChange(old, new, moves, files | {SEEDS: _json(seeds), EARLIER_IDS: _json(earlier)})
 
     def _known(self) -> set[str]:
         with self._gradebook() as gradebook:
