@@ -145,6 +145,9 @@ def test_GroupedRotaryAttention(answer):
         wide = answer(16, 4, 4, 100.0).double()
         x = torch.randn(1, 4, 16).double()
         _compare_with("base 100, float64", wide(x), _attend(wide, x, None, 4, 4, 100.0))
+        output, cache = wide(x)
+        kept = all(part.dtype == torch.float64 for part in (output, *cache))
+        assert kept, "for x in float64 the output or the cache has another dtype: keep that of x"
         far = tuple(torch.randn(1, 2, 2041, 4) / 10 for _ in range(2))
         x = torch.randn(1, 1, 24) / 100
         _compare_with("position 2,041", layer(x, far), _attend(layer, x, far, 6, 2, 10000.0))

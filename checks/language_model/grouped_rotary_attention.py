@@ -429,6 +429,11 @@ add_mistakes(
         "`base` changes nothing: the layer always turns with 10000. Pass it to the angles.",
         {"rates": lambda self, exponents: 10000.0**-exponents},
     ),
+    PositionsInHalfPrecision=(
+        "Positions far from the beginning are rough: they were kept in half precision, which cannot hold "
+        "every whole number above 256. Make them and the angles in float32.",
+        {"positions": lambda self, first, length: torch.arange(first, first + length).bfloat16().double()},
+    ),
     StartsAgain=(
         "After a cache the positions start at 0 again. Begin with the length of the cached keys.",
         {"project": lambda self, x, past: Attention.project(self, x, 0)},
