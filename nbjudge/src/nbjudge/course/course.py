@@ -33,6 +33,7 @@ from nbjudge.quiz import Question, read_question
 from nbjudge.settings import GradingSettings, Limits
 from nbjudge.submission.files import plain_file_names
 
+PAPERS = "papers.json"  # in the checks of an exam: what was drawn
 DIGITS = 16  # hexadecimal ones of a digest; no one gains by two that are equal
 
 # How the hidden region of a graded cell names its exercise.
@@ -73,20 +74,31 @@ class Course:
         for notebook in self.folders.source_notebooks():
             folder, name = notebook.parent.name, notebook.stem
             key = name if name not in assignments else f"{folder}/{name}"
-            assignments[key] = Assignment(self, folder, name)
-        return assignments
+            assignments[key] = self._assignment(folder, name)
+        # An exam has exercises of others, which are found there first.
+        return dict(sorted(assignments.items(), key=lambda each: each[1].is_exam))
+
+    def _assignment(self, folder: str, name: str) -> Assignment:
+        if not (self.folders.checks / name / PAPERS).is_file():
+            return Assignment(self, folder, name)
+        from nbjudge.course.exam import Exam
+
+        return Exam(self, folder, name)
 
     def assignments_in(self, folder: str) -> list[Assignment]:
         """The assignments of one assignment folder."""
         return [assignment for assignment in self.assignments.values() if assignment.folder == folder]
 
     def choose(self, pattern: str) -> list[Assignment]:
-        """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all.
+        """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all but exams.
 
         Raises CourseError if there is none.
         """
-        assignments = list(self.assignments.values())
-        chosen = [assignment for assignment in assignments if pattern == "*" or pattern in assignment.names]
+        chosen = [
+            assignment
+            for assignment in self.assignments.values()
+            if (pattern == "*" and not assignment.is_exam) or pattern in assignment.names
+        ]
         if not chosen:
             known = self._shortest_names()
             advice = suggestion(pattern, known) if known else f"{self.folders.source} has none."
@@ -134,11 +146,29 @@ class Assignment:
     course: Course
     folder: str
     name: str
+    student: str = ""  # whose paper of an exam it is; empty otherwise
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return what it is called on a command line: its assignment, its notebook, or both."""
         return self.folder, self.name, f"{self.folder}/{self.name}"
+
+    @property
+    def is_exam(self) -> bool:
+        """Return whether each student has a paper of their own, see `nbjudge.course.exam`."""
+        return False
+
+    def for_student(self, student: str) -> Assignment:
+        """Return the assignment as a student has it: the same for all, but of an exam the student's paper.
+
+        Raises CourseError if it is an exam of which the student has no paper.
+        """
+        return self
+
+    @property
+    def lenders(self) -> list[Assignment]:
+        """The other assignments whose checks it needs."""
+        return []
 
     @property
     def source_path(self) -> Path:
@@ -233,8 +263,7 @@ class Assignment:
     @cached_property
     def judged_cells(self) -> dict[str, tuple[str, float]]:
         """The graded cells that the judge decides: by their id, the exercise and the cell's points."""
-        chosen = {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
-        chosen |= {name: name for name in self.questions}
+        chosen = self._chosen_cells() | {name: name for name in self.questions}
         cells = {}
         for cell in read_plain_cells(self.source_path):
             if cell.cell_type == "code" and cell.marks.get("grade"):
@@ -243,6 +272,10 @@ class Assignment:
                 if name is not None:
                     cells[cell.name] = name, cell.marks["points"]
         return cells
+
+    def _chosen_cells(self) -> dict[str, str]:
+        """The exercises that name a cell themselves, by its id."""
+        return {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
 
     @property
     def exercise_of_cell(self) -> dict[str, str]:
