@@ -36,12 +36,14 @@ from nbjudge.judge.scoring import judge_groups
 from nbjudge.parsing import global_names, parsed
 from nbjudge.tutor.hunts import Hunt
 from nbjudge.tutor.material import TutoredAssignment
+from nbjudge.values.kinds import KINDS
 
 MEASURED = "exam.json"
 SEEDS = (0, 1)
 # What is expected of a task whose wrong answer loses few of the points, and of one that loses all of them.
 HARDEST, EASIEST = 0.35, 0.85
 PRIOR_WEIGHT = 5  # students whose results count as much as what is expected
+LIBRARIES = {name for kind in KINDS for name in kind.names}
 ITEMS_FILE = "items.json"  # in the folder of an exam's results
 
 
@@ -175,7 +177,7 @@ def _tasks(
             passes = measured[name].hunts[hunt.id]
             if passes is None:
                 continue
-            read = global_names(f"{right}\n{hunt.code}")[0]
+            read = global_names(f"{right}\n{hunt.code}")[0] | LIBRARIES  # to try out what it does
             needed = tuple(dict.fromkeys(imports[each] for each in sorted(read & imports.keys())))
             exercise = tutored.assignment.exercises[name]
             passed = sum(group.points for group in exercise.groups if group.name in passes)
