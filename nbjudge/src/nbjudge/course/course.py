@@ -17,6 +17,7 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Variable
 from nbjudge.course.configuration import read_config, suggestion
+from nbjudge.course.exam import PAPERS, ExamTable, read_table, worth
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.loading import (
     Notebook,
@@ -27,13 +28,13 @@ from nbjudge.course.loading import (
     read_plain_cells,
 )
 from nbjudge.course.regions import Regions
+from nbjudge.course.student_change import seed_student
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import first_few
 from nbjudge.quiz import Question, read_question
 from nbjudge.settings import GradingSettings, Limits
 from nbjudge.submission.files import plain_file_names
 
-PAPERS = "papers.json"  # in the checks of an exam: what was drawn
 DIGITS = 16  # hexadecimal ones of a digest; no one gains by two that are equal
 
 # How the hidden region of a graded cell names its exercise.
@@ -47,6 +48,10 @@ TWICE = (
 QUESTION = (
     "The question {name!r} must have the id of its cell, {cell!r}, as its name, and `right`, `replies` and "
     "`within` in a region of hidden tests: put them there, or students get the key."
+)
+NO_PAPER = (
+    "{student!r} has no paper of {exam}: put the student at the end of the roster, and draw again with the "
+    "same key."
 )
 WITHOUT_CHECKS = "Without checks, points are changed in the formgrader."
 
@@ -81,8 +86,6 @@ class Course:
     def _assignment(self, folder: str, name: str) -> Assignment:
         if not (self.folders.checks / name / PAPERS).is_file():
             return Assignment(self, folder, name)
-        from nbjudge.course.exam import Exam
-
         return Exam(self, folder, name)
 
     def assignments_in(self, folder: str) -> list[Assignment]:
@@ -90,9 +93,9 @@ class Course:
         return [assignment for assignment in self.assignments.values() if assignment.folder == folder]
 
     def choose(self, pattern: str) -> list[Assignment]:
-        """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all but exams.
+        """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all.
 
-        Raises CourseError if there is none.
+        An exam must be named. Raises CourseError if there is none.
         """
         chosen = [
             assignment
@@ -343,6 +346,83 @@ class Assignment:
 
     def _graded_cells(self, exercise: str) -> list[str]:
         return [cell for cell, name in self.exercise_of_cell.items() if name == exercise]
+
+
+@dataclass(frozen=True)
+class Exam(Assignment):
+    """An exam: the sample paper, or a student's."""
+
+    @property
+    def is_exam(self) -> bool:
+        return True
+
+    @property
+    def source_path(self) -> Path:
+        if not self.student:
+            return super().source_path
+        return self.checks_path / "papers" / self.student / f"{self.name}.ipynb"
+
+    def for_student(self, student: str) -> Exam:
+        # A student who has another id by now keeps the paper.
+        student = seed_student(self.course.root, self.folder, student)
+        if student not in self.table.papers:
+            raise CourseError(NO_PAPER.format(student=student, exam=self.folder))
+        return replace(self, student=student)
+
+    @cached_property
+    def table(self) -> ExamTable:
+        """What was drawn. Raises CourseError if it cannot be read."""
+        return read_table(self.checks_path / PAPERS)
+
+    @cached_property
+    def lenders(self) -> list[Assignment]:
+        known = {f"{each.folder}/{each.name}": each for each in self.course.assignments.values()}
+        missing = sorted(set(self.table.lessons.values()) - set(known))
+        if missing:
+            raise CourseError(f"The exam {self.folder} has tasks of {missing[0]}, which is gone: restore it.")
+        return [known[name] for name in sorted(set(self.table.lessons.values()))]
+
+    @cached_property
+    def exercises(self) -> dict[str, Exercise]:
+        """The exercises of the paper's tasks, worth the points of a task."""
+        found, table = {}, self.table
+        for item in map(table.items.__getitem__, table.papers[self.student]):
+            if item.exercise:
+                lender = next(
+                    each
+                    for each in self.lenders
+                    if f"{each.folder}/{each.name}" == table.lessons[item.exercise]
+                )
+                if item.exercise not in lender.exercises:
+                    raise CourseError(
+                        f"The exam {self.folder} has a task on {item.exercise!r}, which the checks of "
+                        f"{lender.name} do not have any more: restore it."
+                    )
+                exercise = lender.exercises[item.exercise]
+                found[item.exercise] = worth(exercise, table.points[item.kind], item.passes)
+        return found
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        return None  # the course's
+
+    @cached_property
+    def modules(self) -> tuple[str, ...]:
+        """The same for all papers, so that one fork server is enough."""
+        return tuple(self.table.modules)
+
+    @cached_property
+    def material(self) -> dict[str, str]:
+        checks = [file for each in self.lenders for file in each.checks_files]
+        sample = replace(self, student="").source_path
+        return material_digests(self.course.root, sample, [self.checks_path / PAPERS, *checks])
+
+    @cached_property
+    def _notebook(self) -> Notebook:
+        return Notebook(self.source_path, self.source_path.parent)
+
+    def _chosen_cells(self) -> dict[str, str]:
+        return {}  # so that nothing is loaded where only the cells are asked for
 
 
 def find_course(start: Path) -> Course:

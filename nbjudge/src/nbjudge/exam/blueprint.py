@@ -112,10 +112,12 @@ def variants(table: QuestionTable, where: str) -> list[Variant]:
         result = list(itertools.islice(filter(None, found), MOST_VARIANTS))
     except Exception as error:  # an author's expression can fail in any way
         reason = error if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
-        raise CourseError(f"The question {table.name!r} of {where} cannot be made ({reason}): fix it.") from None
+        raise CourseError(
+            f"The question {table.name!r} of {where} cannot be made ({reason}): fix it."
+        ) from None
     if not result:
         raise CourseError(
-            f"The question {table.name!r} of {where} has no numbers with which its answers differ: change them."
+            f"The question {table.name!r} of {where} has no numbers with which its answers differ: add some."
         )
     return result
 
@@ -148,12 +150,14 @@ def _variant(table: QuestionTable, numbers: Mapping[str, Any]) -> Variant | None
 
 
 def _value(expression: str, numbers: Mapping[str, Any]) -> Any:
-    return eval(expression, {"__builtins__": {}} | FUNCTIONS | numbers)
+    return eval(expression, {"__builtins__": {}, **FUNCTIONS, **numbers})
 
 
 def _filled(text: str, numbers: Mapping[str, Any]) -> str:
     def shown(found: re.Match[str]) -> str:
         value = _value(found[1], numbers)
-        return f"{value:,}" if isinstance(value, int) else str(value) if isinstance(value, str) else f"{value:g}"
+        return (
+            f"{value:,}" if isinstance(value, int) else str(value) if isinstance(value, str) else f"{value:g}"
+        )
 
     return EXPRESSION.sub(shown, text)

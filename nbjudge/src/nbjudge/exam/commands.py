@@ -27,7 +27,9 @@ def add_commands(app: typer.Typer, console: Console, heading: str | None = None)
         name: Name = NAME,
         key: Annotated[
             str | None,
-            typer.Option(help="A secret of yours: the same one gives the same papers; the course's by default."),
+            typer.Option(
+                help="A secret of yours: the same one gives the same papers; the course's by default."
+            ),
         ] = None,
         dry_run: Annotated[
             bool, typer.Option("--dry-run", help="Show what would be drawn, and write nothing.")

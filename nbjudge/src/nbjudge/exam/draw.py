@@ -1,4 +1,4 @@
-"""The draw: from a key, a paper for each student, all about equally hard, and neighbours with nothing in common."""
+"""The draw: a paper for each student, all about equally hard, and neighbours have nothing in common."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TRIES = 500
 SHORTEST = 10  # letters of a line that would give an answer away
 NAMES = {FIX: "tasks", NUMBER: "questions with a number", PREDICTION: "questions with choices"}
 TOO_FEW = (
-    "The blueprints have too few {what}: a paper of {minutes} minutes needs {count} on different exercises, and "
-    "a student next to its own on the roster needs others. Add some, name more notebooks with --lessons, or "
+    "The blueprints have too few {what}: a paper of {minutes} minutes needs {count} on different exercises, "
+    "and the next student on the roster needs others. Add some, name more notebooks with --lessons, or "
     "make the exam shorter."
 )
 
@@ -118,9 +118,13 @@ def _mean_of(items: Sequence[Item], kind: str) -> float:
 
 
 def _drawn(
-    draw: random.Random, items: Sequence[Item], needed: Mapping[str, int], near: Collection[Item], minutes: int
+    draw: random.Random,
+    items: Sequence[Item],
+    needed: Mapping[str, int],
+    near: Collection[Item],
+    minutes: int,
 ) -> tuple[Item, ...]:
-    """Draw the items of a paper, if possible of many notebooks, and on other exercises than the neighbour's."""
+    """Draw a paper's items, if possible of many notebooks, and on other exercises than the neighbour's."""
     taken, near_families = {item.id for item in near}, {item.family for item in near}
     chosen = list[Item]()
     for kind in KINDS:

@@ -56,11 +56,15 @@ def draw_exam(
     sentences = _sentences(papers[1:])
     if not dry_run:
         sentences += [
-            f"For students: {given}/STUDENT/{name}.ipynb. Collect the works as submitted/STUDENT/{name}, then: "
-            f"nbjudge grade {name}, nbjudge exam-results {name}.",
+            f"For students: {given}/STUDENT/{name}.ipynb. Collect the works as submitted/STUDENT/{name}, "
+            f"then: nbjudge grade {name}, nbjudge exam-results {name}.",
         ]
     rows = [
-        (each.student, ", ".join(item.family for item in each.items if item.kind == FIX), f"{each.expected:.1f}")
+        (
+            each.student,
+            ", ".join(item.family for item in each.items if item.kind == FIX),
+            f"{each.expected:.1f}",
+        )
         for each in papers[1:]
     ]
     show(console, sentences, ("student", "to fix", "expected points"), rows if dry_run else (), dry_run)
@@ -85,18 +89,20 @@ def roster_of(file: Path, course: Course) -> list[str]:
         raise CourseError(f"{file} has the id {first_few(twice)} more than once: give each student one row.")
     for student in (row.id for row in rows):
         if invalid_id_reason(student) or "/" in student or student in (".", ".."):
-            raise CourseError(f"{file} has the id {student!r}, which cannot be the name of a folder: change it.")
+            raise CourseError(
+                f"{file} has the id {student!r}, which cannot be the name of a folder: change it."
+            )
     return [row.id for row in rows]
 
 
 def _sentences(papers: list[Paper]) -> list[str]:
     first, points = papers[0], points_of(item.kind for item in papers[0].items)
     count = Counter(item.kind for item in first.items)
-    content = ", ".join(f"{count[kind]} {NAMES[kind]}" for kind in KINDS if count[kind])
+    content = ", ".join(f"{NAMES[kind]}: {count[kind]}" for kind in KINDS if count[kind])
     expected = sorted(paper.expected for paper in papers)
     distance = (expected[-1] - expected[0]) / points
     return [
-        f"{len(papers)} papers of {points} points each: {content}.",
+        f"{len(papers)} papers of {points} points each ({content}).",
         f"Expected on average: {expected[0]:.1f} to {expected[-1]:.1f} points"
         + (f" (aimed at: no more than {2 * BOUND:.0%} apart)." if distance > 2 * BOUND else "."),
     ]

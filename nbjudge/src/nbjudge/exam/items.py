@@ -134,8 +134,8 @@ def find_items(
     for name, count in Counter(item.id for item in items).items():
         if count > 1:
             raise CourseError(
-                f"Two blueprints have {name.partition('/')[0]!r}, and each task or question needs a name of its "
-                "own: rename one."
+                f"Two blueprints have {name.partition('/')[0]!r}, and each task or question needs a name "
+                "of its own: rename one."
             )
     return [replace(each, expected=_with(each, earlier)) for each in items]
 
@@ -167,8 +167,8 @@ def _tasks(
         others = sorted(read - imports.keys() | read & exercises)
         if others:
             raise CourseError(
-                f"{path} has the task {name!r}, whose code needs `{others[0]}` of another cell: a paper has only "
-                "what notebooks import. Take it out."
+                f"{path} has the task {name!r}, whose code needs `{others[0]}` of another cell: a paper has "
+                "only what notebooks import. Take it out."
             )
     measured = _measured(tutored, names, path.with_name(MEASURED), progress)
     for name in names:

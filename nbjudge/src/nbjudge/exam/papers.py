@@ -16,8 +16,8 @@ from traitlets.config import Config
 from nbjudge.atomic_files import write_atomically
 from nbjudge.cell_metadata import is_released_text, mark_released
 from nbjudge.course.assignment_forms import released
-from nbjudge.course.course import PAPERS, Course
-from nbjudge.course.exam import DrawnItem, Exam, ExamTable
+from nbjudge.course.course import Course, Exam
+from nbjudge.course.exam import PAPERS, DrawnItem, ExamTable
 from nbjudge.course.loading import imported_modules
 from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError
@@ -30,14 +30,14 @@ from nbjudge.quiz import Question
 HANDED_OUT = "papers"  # the folder of what students get, in the course's
 TITLE = """# {exam}
 
-{whose}{minutes} minutes, {points} points. Your paper is your own: others have other tasks, other numbers and other
-questions.
+{whose}{minutes} minutes, {points} points. Your paper is your own: others have other tasks, other
+numbers and other questions.
 
-- **Tasks**: the code is wrong. It raises nothing, but for some calls that its docstring allows, the result is not
-  what the docstring says. Change it, in its cell, until it is right; at most three lines are wrong. Code that is
+- **Tasks**: the code is wrong. It raises nothing, but for some calls that its docstring allows, the result is
+  not what the docstring says. Change it, in its cell, until it is right; at most three lines are wrong. Code
   as you got it earns nothing.
-- **Questions**: run the cell, and click or type your answer. It is kept in the file `answers.json` beside this
-  notebook: hand in both.
+- **Questions**: run the cell, and click or type your answer; a number without commas, such as 12000 or 0.25.
+  It is kept in the file `answers.json` beside this notebook: hand in both.
 """
 SETUP = "from nbjudge.tutor import ask"
 TASK = "## Task {number} ({points} points)\n\nFix `{name}`."
@@ -108,9 +108,7 @@ def question_source(name: str, question: Question, regions: Regions) -> str:
 def _cell(name: str, source: str, **marks: Any) -> NotebookNode:
     plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
     points = {"cell_type": "code"} if marks.get("grade") else {}
-    return new_code_cell(
-        source, id=name, metadata={"nbgrader": plain | {"grade_id": name} | points | marks}
-    )
+    return new_code_cell(source, id=name, metadata={"nbgrader": plain | {"grade_id": name} | points | marks})
 
 
 def handed_out(source: NotebookNode, paper: Paper, config: Config) -> NotebookNode:
@@ -126,8 +124,8 @@ def handed_out(source: NotebookNode, paper: Paper, config: Config) -> NotebookNo
         cell.metadata.pop("nbjudge", None)
     for where, what in leaks(notebook, paper, Regions.of(config)):
         raise CourseError(
-            f"Nothing was written: the cell {where!r} of {paper.student}'s paper holds {what}. Check the settings of "
-            "nbgrader's preprocessors, c.GenerateAssignment.preprocessors."
+            f"Nothing was written: the cell {where!r} of {paper.student}'s paper holds {what}. Check "
+            "c.GenerateAssignment.preprocessors in nbgrader_config.py."
         )
     return notebook
 
@@ -147,7 +145,9 @@ def leaks(notebook: NotebookNode, paper: Paper, regions: Regions) -> Iterator[tu
         if isinstance(item, Asked)
         for reply in item.variant.question.replies.values()
     }
-    marks = [words for pair in (regions.solution, regions.hidden_tests, regions.mark_scheme) for words in pair]
+    marks = [
+        words for pair in (regions.solution, regions.hidden_tests, regions.mark_scheme) for words in pair
+    ]
     for cell in notebook.cells:
         text = json.dumps(cell, ensure_ascii=False)
         lines = {" ".join(line.split()) for line in cell.source.splitlines()}
@@ -188,18 +188,25 @@ def refuse_changes(course: Course, exam: str, table: ExamTable) -> None:
     if known is None and exam not in {each.folder for each in course.assignments.values()}:
         return
     if not isinstance(known, Exam):
-        raise CourseError(f"There is an assignment {exam!r} already, which is no exam: give --name another name.")
+        raise CourseError(
+            f"There is an assignment {exam!r} already, which is no exam: give --name another name."
+        )
     changed = [name for name, items in known.table.papers.items() if name and table.papers.get(name) != items]
     if changed:
         raise CourseError(
-            f"The exam {exam} is drawn already, and the papers of {first_few(changed)} would change: nothing was "
-            "written. Give the same key, minutes and roster, with new students at its end; or draw another exam "
-            "with --name."
+            f"The exam {exam} is drawn already, and the papers of {first_few(changed)} would change: "
+            "nothing was written. Give the same key, minutes and roster, with new students at its end; or "
+            "draw another exam with --name."
         )
 
 
 def write_exam(
-    course: Course, exam: str, papers: Sequence[Paper], table: ExamTable, config: Config, advance: Callable[[], None]
+    course: Course,
+    exam: str,
+    papers: Sequence[Paper],
+    table: ExamTable,
+    config: Config,
+    advance: Callable[[], None],
 ) -> Path:
     """Write an exam: the sample paper, the papers with their keys, and what students get.
 

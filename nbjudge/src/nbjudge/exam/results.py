@@ -14,8 +14,8 @@ import msgspec
 from rich.console import Console
 
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import find_course
-from nbjudge.course.exam import Exam, ExamTable
+from nbjudge.course.course import Exam, find_course
+from nbjudge.course.exam import ExamTable
 from nbjudge.course.gradebook import gradebook_url
 from nbjudge.course.student_change import seed_student
 from nbjudge.csv_files import CsvFormat, identifier
@@ -148,7 +148,9 @@ def write_results(start: Path, name: str, output: Path | None, console: Console)
     course = find_course(start)
     exam = course.choose_one(name)
     if not isinstance(exam, Exam):
-        raise CourseError(f"{name} is no exam: `nbjudge exam` draws one, and `nbjudge report {name}` is for it.")
+        raise CourseError(
+            f"{name} is no exam: `nbjudge exam` draws one, and `nbjudge report {name}` is for it."
+        )
     config = read_config(course.root)
     graded = read_grades(gradebook_url(course.root, config), exam.folder)
     points = {
@@ -160,7 +162,9 @@ def write_results(start: Path, name: str, output: Path | None, console: Console)
     table = msgspec.structs.replace(exam.table, papers=papers)
     shares = shares_of(table, points)
     if not shares:
-        raise CourseError(f"No work of {name} is graded yet: `nbjudge grade {name}` grades what is in submitted/.")
+        raise CourseError(
+            f"No work of {name} is graded yet: `nbjudge grade {name}` grades what is in submitted/."
+        )
     results, items = compare(table, shares), item_results(table, shares)
     folder, csv = output or course.folders.reports / f"{exam.folder}-exam", CsvFormat(config=config)
     rows = [(identifier(each.student), each.points, each.expected, each.comparable) for each in results]
@@ -188,11 +192,13 @@ def write_results(start: Path, name: str, output: Path | None, console: Console)
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
-        raise CourseError(f"{folder} cannot be written ({error.strerror}): name another with --output.") from error
+        raise CourseError(
+            f"{folder} cannot be written ({error.strerror}): name another with --output."
+        ) from error
     moved = max(abs(each.comparable - each.points) for each in results)
     sentences = [
-        f"{name}: {len(results)} students earned {mean(each.points for each in results):.1f} points on average. With "
-        f"their papers this class was expected to earn {min(expected):.1f} to {max(expected):.1f}.",
+        f"{name}: {len(results)} students earned {mean(each.points for each in results):.1f} points on "
+        f"average. With their papers, {min(expected):.1f} to {max(expected):.1f} were expected.",
         f"Comparable points differ from points by {moved:.1f} at most.",
         f"The page: {folder / 'index.html'}",
     ]
