@@ -233,10 +233,19 @@ def _add_the_graders_commands() -> None:
     """Add the grader's commands; in a class's zip, commands that say that they are for instructors."""
     if importlib.util.find_spec("attention_lab.maintain") is None:
         checking = ("try", "visible", "coverage", "new-lesson", "new-exercise")
-        for name in ("grade", "regrade", "report", *checking):
+        for name in ("grade", "regrade", "report", "exam", "exam-results", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
-    from nbjudge.cli import add_commands, coverage, grade, regrade_answer, report, try_checks, visible
+    from nbjudge.cli import (
+        add_commands,
+        add_exam_commands,
+        coverage,
+        grade,
+        regrade_answer,
+        report,
+        try_checks,
+        visible,
+    )
 
     add_commands(app, _this_courses_form, AUTHORS)
     app.command("try", rich_help_panel=AUTHORS)(try_checks)
@@ -245,6 +254,7 @@ def _add_the_graders_commands() -> None:
     app.command(rich_help_panel=INSTRUCTORS)(grade)
     app.command("regrade", rich_help_panel=INSTRUCTORS)(regrade_answer)
     app.command(rich_help_panel=INSTRUCTORS)(report)
+    add_exam_commands(app, console, INSTRUCTORS)
 
 
 def _this_courses_form() -> Form:

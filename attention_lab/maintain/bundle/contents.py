@@ -21,12 +21,13 @@ LESSONS = "lessons"
 SETTINGS = "nbgrader_config.py"  # of the tutor
 # What the helper package has beside its modules for students, if it brings a tutor: what checks import.
 TUTOR_MODULES = ("authoring",)
+BLUEPRINT = "exam.toml"  # what exams are drawn from, with the keys of their questions
 FIRST_DATE = "315532800"  # the first second of 1980, before which no zip can go
 
 
 def lesson_files(course: Course) -> list[str]:
     """List lessons' files for students: notebooks (`02_scaling/scaling.ipynb`), and files beside them."""
-    folders = {course.folders.source / lesson.folder for lesson in course.assignments.values()}
+    folders = {course.folders.source / lesson.folder for lesson in course.choose("*")}
     return sorted(name for folder in folders for name in _files(folder, course.folders.source))
 
 
@@ -38,14 +39,17 @@ def grader_files(root: Path) -> dict[str, Path]:
 def tutor_files(course: Course) -> dict[str, bytes]:
     """Return the checks and the source notebooks, by their names beside the package (`checks/mask/mask.py`).
 
-    With the settings of the tutor, if the course has any: they hold in the zip, too.
+    With the settings of the tutor, if the course has any: they hold in the zip, too. Exams stay behind, and
+    so does what they are drawn from.
     """
     checks, source = course.folders.checks, course.folders.source
+    exams = {each.folder for each in course.assignments.values() if each.is_exam}
     folders = (("checks", checks, "py"), ("checks", checks, "toml"), ("source", source, "ipynb"))
     files = {
         f"{name}/{within}": file.read_bytes()
         for name, folder, kind in folders
         for within, file in _files(folder, folder, f"*.{kind}").items()
+        if file.name != BLUEPRINT and within.partition("/")[0] not in exams
     }
     if options := tutor_options(course):
         lines = [f"c.Tutor.{name} = {value!r}" for name, value in options.items()]

@@ -56,7 +56,7 @@ class BundleContents:
     @classmethod
     def of(cls, course: Course, tutor: bool) -> BundleContents:
         config, source = read_config(course.root), course.folders.source
-        lessons = course.assignments.values()
+        lessons = course.choose("*")
         notebooks = {
             f"{lesson.folder}/{lesson.name}.ipynb": released(
                 read_notebook(lesson.source_path), config, lesson.source_path.parent
@@ -236,7 +236,7 @@ def private_lines(course: Course) -> dict[str, str]:
     regions = PrivateRegions.of(read_config(course.root))
     private: dict[str, str] = {}
     public: set[str] = set()
-    for lesson in course.assignments.values():
+    for lesson in course.choose("*"):
         for cell in read_notebook(lesson.source_path).cells:
             for kind, line in _kinds(cell, regions):
                 if kind:

@@ -82,7 +82,7 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
 
 def _prepare(course: Course, work: Path, console: Console) -> None:
     """Write Sphinx's sources: pages into `pages/`, and into `beside/` what goes next to them."""
-    lessons, pages = list(course.assignments.values()), dict[str, Page]()
+    lessons, pages = course.choose("*"), dict[str, Page]()
     for lesson in track(lessons, "Pages and sliders", console=console, transient=True):
         page = pages[lesson.folder] = page_of(lesson)
         for kind in ("pages", "beside"):

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
+from nbjudge.exam.commands import add_commands as add_exam_commands
 from nbjudge.fast_start import skip_address_grammar
 from nbjudge.lti.commands import add_commands as add_lti_commands
 from nbjudge.skeletons.commands import add_commands as add_commands
@@ -281,5 +282,6 @@ def report(
     console.print(Text(f"The report: {page}"), soft_wrap=True)
 
 
+add_exam_commands(app, console)
 add_term_commands(app, console)
 add_lti_commands(app, console)

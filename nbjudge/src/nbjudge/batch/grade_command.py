@@ -137,7 +137,8 @@ def grade_plan(
                     if fork_server is not None:
                         on_end.callback(fork_server.close)
                     assignments = course.assignments_in(plan.assignment)
-                    preload_workers([file for assignment in assignments for file in assignment.checks_files])
+                    lenders = [lender for assignment in assignments for lender in assignment.lenders]
+                    preload_workers([file for each in (*assignments, *lenders) for file in each.checks_files])
             with start.phase("import nbgrader"):
                 from nbjudge.batch.coordinator import Autograder, Bar, ClassRun, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason

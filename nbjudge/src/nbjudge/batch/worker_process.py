@@ -57,8 +57,10 @@ def pack_assignment(course: Course, folder: str) -> AssignmentArchive:
     there, inside = course.folders, CourseFolders(Path())
     tops = {there.source / folder: inside.source / folder, there.solution / folder: inside.solution / folder}
     for assignment in course.assignments_in(folder):
-        for file in assignment.checks_files:
-            tops[file] = inside.checks / file.name
+        for each in (assignment, *assignment.lenders):
+            tops[there.source / each.folder] = inside.source / each.folder
+            for file in each.checks_files:
+                tops[file] = inside.checks / file.name
     names = {
         name / file.relative_to(top): file
         for top, name in tops.items()
@@ -113,7 +115,8 @@ def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
             _time_limit(limits.startup + limits.notebook + JUDGING),
             _memory_limit(job.environment.sandbox),
         ):
-            return run_job(job, unpacked_assignment(archive, job.assignment))
+            assignment = unpacked_assignment(archive, job.assignment)
+            return run_job(job, assignment.for_student(job.student))
     except BaseException as error:
         if not (isinstance(error, SystemExit) or is_out_of_memory(error)):
             raise

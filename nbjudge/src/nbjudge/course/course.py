@@ -17,6 +17,7 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Variable
 from nbjudge.course.configuration import read_config, suggestion
+from nbjudge.course.exam import PAPERS, ExamTable, read_table, worth
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.loading import (
     Notebook,
@@ -27,6 +28,7 @@ from nbjudge.course.loading import (
     read_plain_cells,
 )
 from nbjudge.course.regions import Regions
+from nbjudge.course.student_change import seed_student
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import first_few
 from nbjudge.quiz import Question, read_question
@@ -46,6 +48,10 @@ TWICE = (
 QUESTION = (
     "The question {name!r} must have the id of its cell, {cell!r}, as its name, and `right`, `replies` and "
     "`within` in a region of hidden tests: put them there, or students get the key."
+)
+NO_PAPER = (
+    "{student!r} has no paper of {exam}: put the student at the end of the roster, and draw again with the "
+    "same key."
 )
 WITHOUT_CHECKS = "Without checks, points are changed in the formgrader."
 
@@ -73,8 +79,14 @@ class Course:
         for notebook in self.folders.source_notebooks():
             folder, name = notebook.parent.name, notebook.stem
             key = name if name not in assignments else f"{folder}/{name}"
-            assignments[key] = Assignment(self, folder, name)
-        return assignments
+            assignments[key] = self._assignment(folder, name)
+        # An exam has exercises of others, which are found there first.
+        return dict(sorted(assignments.items(), key=lambda each: each[1].is_exam))
+
+    def _assignment(self, folder: str, name: str) -> Assignment:
+        if not (self.folders.checks / name / PAPERS).is_file():
+            return Assignment(self, folder, name)
+        return Exam(self, folder, name)
 
     def assignments_in(self, folder: str) -> list[Assignment]:
         """The assignments of one assignment folder."""
@@ -83,10 +95,13 @@ class Course:
     def choose(self, pattern: str) -> list[Assignment]:
         """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all.
 
-        Raises CourseError if there is none.
+        An exam must be named. Raises CourseError if there is none.
         """
-        assignments = list(self.assignments.values())
-        chosen = [assignment for assignment in assignments if pattern == "*" or pattern in assignment.names]
+        chosen = [
+            assignment
+            for assignment in self.assignments.values()
+            if (pattern == "*" and not assignment.is_exam) or pattern in assignment.names
+        ]
         if not chosen:
             known = self._shortest_names()
             advice = suggestion(pattern, known) if known else f"{self.folders.source} has none."
@@ -134,11 +149,29 @@ class Assignment:
     course: Course
     folder: str
     name: str
+    student: str = ""  # whose paper of an exam it is; empty otherwise
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return what it is called on a command line: its assignment, its notebook, or both."""
         return self.folder, self.name, f"{self.folder}/{self.name}"
+
+    @property
+    def is_exam(self) -> bool:
+        """Return whether each student has a paper of their own, see `nbjudge.course.exam`."""
+        return False
+
+    def for_student(self, student: str) -> Assignment:
+        """Return the assignment as a student has it: the same for all, but of an exam the student's paper.
+
+        Raises CourseError if it is an exam of which the student has no paper.
+        """
+        return self
+
+    @property
+    def lenders(self) -> list[Assignment]:
+        """The other assignments whose checks it needs."""
+        return []
 
     @property
     def source_path(self) -> Path:
@@ -233,8 +266,7 @@ class Assignment:
     @cached_property
     def judged_cells(self) -> dict[str, tuple[str, float]]:
         """The graded cells that the judge decides: by their id, the exercise and the cell's points."""
-        chosen = {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
-        chosen |= {name: name for name in self.questions}
+        chosen = self._chosen_cells() | {name: name for name in self.questions}
         cells = {}
         for cell in read_plain_cells(self.source_path):
             if cell.cell_type == "code" and cell.marks.get("grade"):
@@ -243,6 +275,10 @@ class Assignment:
                 if name is not None:
                     cells[cell.name] = name, cell.marks["points"]
         return cells
+
+    def _chosen_cells(self) -> dict[str, str]:
+        """The exercises that name a cell themselves, by its id."""
+        return {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
 
     @property
     def exercise_of_cell(self) -> dict[str, str]:
@@ -310,6 +346,83 @@ class Assignment:
 
     def _graded_cells(self, exercise: str) -> list[str]:
         return [cell for cell, name in self.exercise_of_cell.items() if name == exercise]
+
+
+@dataclass(frozen=True)
+class Exam(Assignment):
+    """An exam: the sample paper, or a student's."""
+
+    @property
+    def is_exam(self) -> bool:
+        return True
+
+    @property
+    def source_path(self) -> Path:
+        if not self.student:
+            return super().source_path
+        return self.checks_path / "papers" / self.student / f"{self.name}.ipynb"
+
+    def for_student(self, student: str) -> Exam:
+        # A student who has another id by now keeps the paper.
+        student = seed_student(self.course.root, self.folder, student)
+        if student not in self.table.papers:
+            raise CourseError(NO_PAPER.format(student=student, exam=self.folder))
+        return replace(self, student=student)
+
+    @cached_property
+    def table(self) -> ExamTable:
+        """What was drawn. Raises CourseError if it cannot be read."""
+        return read_table(self.checks_path / PAPERS)
+
+    @cached_property
+    def lenders(self) -> list[Assignment]:
+        known = {f"{each.folder}/{each.name}": each for each in self.course.assignments.values()}
+        missing = sorted(set(self.table.lessons.values()) - set(known))
+        if missing:
+            raise CourseError(f"The exam {self.folder} has tasks of {missing[0]}, which is gone: restore it.")
+        return [known[name] for name in sorted(set(self.table.lessons.values()))]
+
+    @cached_property
+    def exercises(self) -> dict[str, Exercise]:
+        """The exercises of the paper's tasks, worth the points of a task."""
+        found, table = {}, self.table
+        for item in map(table.items.__getitem__, table.papers[self.student]):
+            if item.exercise:
+                lender = next(
+                    each
+                    for each in self.lenders
+                    if f"{each.folder}/{each.name}" == table.lessons[item.exercise]
+                )
+                if item.exercise not in lender.exercises:
+                    raise CourseError(
+                        f"The exam {self.folder} has a task on {item.exercise!r}, which the checks of "
+                        f"{lender.name} do not have any more: restore it."
+                    )
+                exercise = lender.exercises[item.exercise]
+                found[item.exercise] = worth(exercise, table.points[item.kind], item.passes)
+        return found
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        return None  # the course's
+
+    @cached_property
+    def modules(self) -> tuple[str, ...]:
+        """The same for all papers, so that one fork server is enough."""
+        return tuple(self.table.modules)
+
+    @cached_property
+    def material(self) -> dict[str, str]:
+        checks = [file for each in self.lenders for file in each.checks_files]
+        sample = replace(self, student="").source_path
+        return material_digests(self.course.root, sample, [self.checks_path / PAPERS, *checks])
+
+    @cached_property
+    def _notebook(self) -> Notebook:
+        return Notebook(self.source_path, self.source_path.parent)
+
+    def _chosen_cells(self) -> dict[str, str]:
+        return {}  # so that nothing is loaded where only the cells are asked for
 
 
 def find_course(start: Path) -> Course:

@@ -312,6 +312,7 @@ class GradingJob:
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, by path
     exclude_overwriting: tuple[str, ...] = ()  # names: the student's file is used
+    student: str = ""  # whose paper of an exam it is; empty otherwise
 
 
 @dataclass(frozen=True)
@@ -346,6 +347,7 @@ def make_job(
         environment_of(notebook, assignment, settings),
         files or {},
         exclude_overwriting,
+        assignment.student,
     )
 
 
@@ -421,7 +423,7 @@ def submission_seed(root: Path, student: str, notebook: NotebookNode, files: Map
     course has. So students cannot predict the inputs, nor get inputs again that feedback has shown, with
     other code. Raises CourseError if the file of the key is empty.
     """
-    digest = hmac.new(_course_key(root), digestmod=hashlib.sha256)
+    digest = hmac.new(course_key(root), digestmod=hashlib.sha256)
     for part in _parts(student, notebook, files):
         # With its length, so that no two submissions give the same bytes.
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -440,7 +442,7 @@ def _parts(student: str, notebook: NotebookNode, files: Mapping[str, bytes]) -> 
         yield content
 
 
-def _course_key(root: Path) -> bytes:
+def course_key(root: Path) -> bytes:
     """The course's key, made once and kept beside its gradebook."""
     file = root / KEY_FILE
     if not file.exists():

@@ -63,11 +63,14 @@ _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 
 
 def assignment_of(coursedir: Any, about: dict[str, str]) -> Assignment:
-    """The assignment that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
+    """The assignment that `about`, nbgrader's part of the resources, names, as its student has it.
+
+    Raises CourseError if there is none.
+    """
     course = open_course(Path(coursedir.root), folders_of(coursedir))
     for assignment in course.assignments_in(about["assignment"]):
         if assignment.name == about["notebook"]:
-            return assignment
+            return assignment.for_student(about["student"])
     source = course.folders.source / about["assignment"] / f"{about['notebook']}.ipynb"
     raise CourseError(f"There is no source notebook {source}.")
 
@@ -239,7 +242,8 @@ class SubmissionExporter(NotebookExporter):
         """Read a submission once: the digest is recorded of the very content that is graded."""
         converter: Any = self.parent
         about, name = resources["nbgrader"], f"{assignment.name}.ipynb"
-        notebooks = assignment.course.assignments_in(assignment.folder)
+        together = assignment.course.assignments_in(assignment.folder)
+        notebooks = [each.for_student(about["student"]) for each in together]
         forms = {f"{notebook.name}.ipynb": template_of(notebook, self.config) for notebook in notebooks}
         folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
         try:

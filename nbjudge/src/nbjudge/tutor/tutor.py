@@ -144,6 +144,8 @@ class Tutor:
     def _reply_to_answer(self, request: messages.QuestionRequest) -> messages.Reply:
         """What a question that is worth points says comes with the grade."""
         assignment, question = self._material.find_question(request.question, request.folder)
+        if assignment.assignment.is_exam:  # whose questions differ from student to student
+            return messages.Notice(sentence=WITH_THE_GRADE)
         answer = question.read(request.answer)
         if not answer:
             return messages.Notice(sentence=NO_SUCH_ANSWER)
