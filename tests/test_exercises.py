@@ -36,7 +36,7 @@ DELIBERATE = ("equal", "square", "one ", "two ", "a single ", "as many ", "as lo
 
 @cache
 def numbers_on_the_page(lesson) -> set[int]:
-    cells = read_notebook(lesson.source_path).cells
+    cells = [cell for cell in read_notebook(lesson.source_path).cells if cell.id != "earlier"]
     nodes = [n for cell in cells if cell.cell_type == "code" for n in ast.walk(ast.parse(cell.source))]
     return {node.value for node in nodes if isinstance(node, ast.Constant) and type(node.value) is int}
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
-from nbjudge.exam.commands import add_commands as add_exam_commands
+from nbjudge.exam.commands import add_exam_commands as add_exam_commands
 from nbjudge.fast_start import skip_address_grammar
 from nbjudge.lti.commands import add_commands as add_lti_commands
 from nbjudge.skeletons.commands import add_commands as add_commands

@@ -12,7 +12,7 @@ NAME = "exam"
 Name = Annotated[str, typer.Option(help="The exam's name: that of its assignment and its notebook.")]
 
 
-def add_commands(app: typer.Typer, console: Console, heading: str | None = None) -> None:
+def add_exam_commands(app: typer.Typer, console: Console, heading: str | None = None) -> None:
     """Add both commands to a program, below a heading of its help."""
 
     @app.command("exam", rich_help_panel=heading)
