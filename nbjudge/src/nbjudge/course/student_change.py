@@ -6,7 +6,6 @@ the change is finished, by the next command if this one is killed or the power f
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -152,6 +151,8 @@ def exclusive_run(root: Path) -> Iterator[None]:
 
     Raises CourseError where another run holds it, or where the folder cannot be written to.
     """
+    import fcntl  # Windows has none, and reads whose seeds are whose
+
     try:
         file = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
