@@ -3,7 +3,10 @@
 import csv
 import json
 import os
+import re
+import shlex
 import shutil
+import tomllib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,11 +15,13 @@ import pytest
 from nbgrader_command import run_program
 
 from nbjudge.course.course import find_course
+from nbjudge.exam.blueprint import Blueprint, QuestionTable
 from nbjudge.record.graded_notebook import read_graded
 from nbjudge.record.grades import read_grades
 
 pytestmark = pytest.mark.integration
 EXAMPLE = Path(__file__).parents[3] / "examples" / "statistics"
+PAGE = (Path(__file__).parents[2] / "docs" / "exams.md").read_text()
 DRAW = ("nbjudge", "exam", "--students", "roster.csv", "--minutes", "15", "--key", "k")
 
 
@@ -151,6 +156,7 @@ def test_a_renamed_student_keeps_the_paper(root, tmp_path):
         (("ada", ""), (), "has no id for @x.org: a paper is drawn for an id"),
         (("a/b",), (), "'a/b', which cannot be the name of a folder"),
         ((), (), "has no students"),
+        (("ada",), ("--students", "none.csv"), "none.csv cannot be read (No such file or directory)"),
         (("ada",), ("--name", "ps1"), "There is an assignment 'ps1' already, which is no exam"),
         (("ada",), ("--minutes", "2"), "Nothing fits into 2 minutes"),
         (("ada", "ben"), ("--minutes", "60"), "too few tasks: a paper of 60 minutes needs"),
@@ -172,3 +178,28 @@ def test_a_task_that_is_unknown(tmp_path):
     roster(root, "ada")
     said = typed(root, *DRAW, status=1)
     assert "the task 'deviatoin', which has no hunts. Did you mean deviation?" in said
+
+
+def test_the_commands_of_the_page(tmp_path):
+    """Each is typed in its order, in the example course; works come when it speaks of grading."""
+    root = Path(shutil.copytree(EXAMPLE, tmp_path / "statistics"))
+    typed(root, "nbjudge", "init")
+    roster(root, "ada", "ben", "cid")
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert len(commands) == 5
+    for words in commands:
+        if words[:2] == ["nbjudge", "grade"]:
+            for student in ("ada", "ben", "cid"):
+                hand_in(root, student, *solved(root, student))
+        typed(root, *words)
+    assert sum(points(root, "ben").values()) == 15
+    assert (root / "feedback/ben/exam/exam.html").is_file() and (root / "release/exam/exam.ipynb").is_file()
+
+
+def test_the_page_has_the_blueprint_of_the_example_and_every_key():
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    assert tomllib.loads(shown) == tomllib.loads((EXAMPLE / "checks/spread/exam.toml").read_text())
+    keys = {*Blueprint.__struct_fields__, *QuestionTable.__struct_fields__} - {"questions"}
+    table = PAGE.partition("| key | meaning |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE)) == keys

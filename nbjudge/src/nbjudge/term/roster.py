@@ -86,7 +86,10 @@ def read_roster(file: Path, config: Config, required: Iterable[str] = ()) -> lis
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{file} cannot be read as a table in UTF-8: {error}.") from error
+        reason = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
+        raise CourseError(
+            f"{file} cannot be read ({reason}): give a table in UTF-8, separated by commas."
+        ) from error
     headings = text.partition("\n")[0]
     reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=headings.count))
     columns = _columns(list(reader.fieldnames or ()), CourseSettings(config=config).roster_columns)
