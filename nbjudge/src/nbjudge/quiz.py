@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import random
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +37,9 @@ LARGEST_ANSWERS, LONGEST_ANSWER = 2**16, 100  # bytes, characters
 OTHERWISE = "otherwise"  # the reply to any other number or word
 # As a student types it where there are no buttons; no part of it gives back what it has taken.
 TYPED = re.compile(r"""\bask\(\s*+(["'])([\w-]{1,100}+)\1\s*+,\s*+answer\s*+=\s*+(["'])([^"'\n]{0,100}+)\3""")
-KEY = ("right", "replies", "within")  # arguments that only the hidden region may have
+KEY = ("right", "replies", "within", "exact")  # arguments that only the hidden region may have
+NEWLINE = "\n"
+LETTERS_FOR_A_SLIP = 3  # a word needs so many for each letter that may be wrong
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,14 @@ class Question:
     right
         The letters of the right choices; or a number, a range of two numbers, a word or several words.
     within
-        How far a number may be from the right one.
+        How far a number may be from the right one; of a word, how many letters may be wrong, missing, too
+        many or exchanged with the next one. An answer that is expected as a wrong one stays wrong.
     replies
         A reply for each choice; or for each number or word that is expected, and for "otherwise".
+    shuffle
+        Whether each learner sees the choices in another order. Their letters, and so the answers, stay.
+    exact
+        Whether a word must have the right upper and lower case.
     """
 
     name: str
@@ -65,6 +73,8 @@ class Question:
     right: Any = None
     within: float = 0.0
     replies: Mapping[Any, str] = field(default_factory=dict)
+    shuffle: bool = False
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if reason := self._fault():
@@ -78,6 +88,12 @@ class Question:
         if self.right is None:
             return ""
         if not letters:
+            words = [each for each in self._expected if isinstance(each, str)]
+            short = [each for each in words if len(each) < LETTERS_FOR_A_SLIP * self.within]
+            if short:
+                return (
+                    f"has within={self.within:g}, too much for the word {short[0]!r}: other words are as near"
+                )
             return "" if self.replies else "has no reply: give one to an answer that you expect, or otherwise"
         right = set(self.right) if isinstance(self.right, str) else set()
         if not right or not right < letters or (len(right) > 1 and not self.several):
@@ -98,7 +114,8 @@ class Question:
         if self.choices:
             return self.replies.get(answer, "")
         expected = (reply for known, reply in self.replies.items() if self._agrees(answer, known))
-        return next(expected, self.replies.get(OTHERWISE, ""))
+        near = (reply for known, reply in self.replies.items() if self._is_near(answer, known))
+        return next(expected, next(near, self.replies.get(OTHERWISE, "")))
 
     @property
     def right_answer(self) -> str:
@@ -121,12 +138,26 @@ class Question:
     def hits(self, given: str) -> dict[str, bool]:
         """Return whether each right choice earns its share; without choices there is one share."""
         if not self.several:
-            is_one = not isinstance(self.right, tuple) or self._is_range
-            expected = (self.right,) if is_one else self.right
-            return {"": bool(given) and any(self._agrees(given, each) for each in expected)}
+            return {"": bool(given) and self._is_right(given)}
         ticked = [letter for letter in sorted(self.right) if letter in given]
         earned = ticked[: max(0, len(ticked) - len(set(given) - set(self.right)))]
         return {letter: letter in earned for letter in sorted(self.right)}
+
+    @property
+    def _expected(self) -> Sequence[Any]:
+        is_one = not isinstance(self.right, tuple) or self._is_range
+        return (self.right,) if is_one else self.right
+
+    def _is_right(self, given: str) -> bool:
+        if any(self._agrees(given, each) for each in self._expected):
+            return True
+        is_known = any(self._agrees(given, known) for known in self.replies)
+        return not is_known and any(self._is_near(given, each) for each in self._expected)
+
+    def _is_near(self, given: str, expected: Any) -> bool:
+        """Return whether a word is right but for slips, which only right words may have."""
+        is_right = isinstance(expected, str) and any(self._agrees(expected, each) for each in self._expected)
+        return is_right and slips(self._plain(given), self._plain(expected)) <= self.within
 
     @property
     def _is_range(self) -> bool:
@@ -134,7 +165,7 @@ class Question:
 
     def _agrees(self, given: str, expected: Any) -> bool:
         if isinstance(expected, str):
-            return " ".join(given.casefold().split()) == " ".join(expected.casefold().split())
+            return self._plain(given) == self._plain(expected)
         try:
             number = float(given.replace("−", "-").replace(",", "."))
         except ValueError:
@@ -143,14 +174,28 @@ class Question:
         slack = self.within + 1e-9 * abs(high)
         return math.isfinite(number) and low - slack <= number <= high + slack
 
-    def as_html(self) -> str:
+    def _plain(self, word: str) -> str:
+        return " ".join((word if self.exact else word.casefold()).split())
+
+    def in_order(self, learner: str) -> dict[str, str]:
+        """Return the choices by their letter, in the order in which a learner sees them, always the same."""
+        letters = list(self.choices)
+        if self.shuffle:
+            random.Random(f"{learner}/{self.name}").shuffle(letters)
+        return {letter: self.choices[letter] for letter in letters}
+
+    def as_html(self, learner: str = "") -> str:
         """Return it as HTML without scripts: each choice with its folded reply, or the choices alone."""
         if self.right is None:
-            items = "".join(f"<li>{sentence_as_html(text)}</li>" for text in self.choices.values())
+            item = '<li value="{}">{}</li>'.format
+            items = "".join(
+                item(ord(letter) - ord("a") + 1, choice_as_html(text))
+                for letter, text in self.in_order(learner).items()
+            )
             return f'<ol type="a">{items}</ol>'
         entry = "<details><summary>{}</summary><p>{} {}</p></details>".format
         return "".join(
-            entry(sentence_as_html(title), sign, sentence_as_html(reply))
+            entry(choice_as_html(title), sign, sentence_as_html(reply))
             for title, sign, reply in self._entries()
         )
 
@@ -170,7 +215,33 @@ class Question:
 
     def without_key(self) -> Question:
         """Return what students have of it."""
-        return replace(self, right=None, within=0.0, replies={})
+        return replace(self, right=None, within=0.0, replies={}, exact=False)
+
+
+def choice_as_html(text: str) -> str:
+    """Return the text of a choice as HTML: what is in backticks as code, several lines of it as a block."""
+
+    def code(escaped: str) -> str:
+        shown = f"<code>{escaped.strip(NEWLINE)}</code>"
+        return f"<pre>{shown}</pre>" if NEWLINE in escaped else shown
+
+    return sentence_as_html(text, code)
+
+
+def slips(given: str, expected: str) -> int:
+    """Return how many letters are wrong, missing, too many or exchanged with the next one.
+
+    This is the restricted Damerau-Levenshtein distance.
+    """
+    before, row = list[int](), list(range(len(expected) + 1))
+    for i, letter in enumerate(given):
+        older, before, row = before, row, [i + 1]
+        for j, wanted in enumerate(expected):
+            least = min(before[j] + (letter != wanted), before[j + 1] + 1, row[j] + 1)
+            if i and j and letter == expected[j - 1] and given[i - 1] == wanted:
+                least = min(least, older[j - 1] + 1)
+            row.append(least)
+    return row[-1]
 
 
 def _known(expected: Any) -> str:
@@ -215,7 +286,7 @@ def _arguments(name: str, call: ast.Call) -> dict[str, Any]:
 
 def question_of(name: str, arguments: Mapping[str, Any]) -> Question:
     """Return the question of a call of `ask`: what is no option is a choice."""
-    options = {each: arguments[each] for each in ("several", *KEY) if each in arguments}
+    options = {each: arguments[each] for each in ("several", "shuffle", *KEY) if each in arguments}
     choices = {each: str(text) for each, text in arguments.items() if each not in options}
     return Question(name, choices, **options)
 

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 from nbgrader_command import run
+from rapidfuzz.distance import OSA
 
 from nbjudge.batch.coordinator import _table
 from nbjudge.course.course import Course
@@ -20,7 +21,7 @@ from nbjudge.grading.job import run_job
 from nbjudge.grading.prepare import solution_job
 from nbjudge.grading.regrades import answers_of
 from nbjudge.judge.question_verdict import question_verdict
-from nbjudge.quiz import question_of, read_answers, read_question
+from nbjudge.quiz import question_of, read_answers, read_question, slips
 from nbjudge.record.graded_cell import read_verdict
 from nbjudge.settings import GradingSettings
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
@@ -42,6 +43,12 @@ PRACTICE = (("counted", 1), ("practice", 0))
 NUMBER = {"right": 0.5, "within": 0.01, "replies": {0.25: "A quarter.", "otherwise": "No."}}
 RANGE = {"right": (0, 1), "replies": {"otherwise": "It is a share."}}
 WORD = {"right": ("softmax", "soft max"), "replies": {"relu": "It has no sum.", "otherwise": "No."}}
+TYPED_WORD = {
+    "right": ("decoder", "decoder block"),
+    "within": 2,
+    "replies": {"decoder": "It is.", "encoder": "That reads.", "otherwise": "No."},
+}
+NAME = {"right": "Linear", "exact": True, "replies": {"linear": "A class is upper case.", "otherwise": "No."}}
 
 
 @pytest.fixture
@@ -55,8 +62,12 @@ CREDITS = [
     (NUMBER, {"0,5": 1, "0.51": 1, "0.52": 0, "nan": 0, "half": 0}),
     (RANGE, {"1": 1, "-1": 0}),
     (WORD, {"Soft  Max": 1, "relu": 0, "x" * 101: 0}),
+    (TYPED_WORD, {"Decoder": 1, "dceodre": 1, "decodr blok": 1, "encoder": 0, "decode the": 0, "d": 0}),
+    (NAME, {"Linear": 1, "linear": 0, "Linera": 0}),
 ]
 REPLIES = [(ONE, {"a": "It moves."}), (SEVERAL, {"ab": "“A”: about a “B”: about b"})]
+REPLIES += [(TYPED_WORD, {"decodre": "It is.", "encoder": "That reads.", "encoders": "No.", "x": "No."})]
+REPLIES += [(NAME, {"linear": "A class is upper case.", "LINEAR": "No."})]
 REPLIES += [(NUMBER, {"0.2512": "A quarter.", "7": "No."}), (WORD, {"ReLU": "It has no sum."})]
 
 
@@ -79,11 +90,20 @@ def test_an_answer_earns_its_share():
         ({"several": True, "right": "ab"}, "letters of some choices, not of all"),
         ({"replies": {"a": "It moves."}}, "no reply for b"),
         ({"bb": "both"}, "called by one letter each"),
+        ({"a": None, "b": None, "right": "mean", "within": 2}, "too much for the word 'mean'"),
     ],
 )
 def test_a_question_without_an_answer_is_refused(changes, sentence):
     with pytest.raises(CourseError, match=sentence):
-        question_of("it", ONE | changes)
+        question_of("it", {name: each for name, each in (ONE | changes).items() if each is not None})
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [("mean", 0), ("maen", 1), ("mea", 1), ("means", 1), ("moan", 1), ("amen", 2), ("", 4), ("nmae", 3)],
+)
+def test_slips_of_a_word(given, count):
+    assert slips(given, "mean") == slips("mean", given) == count == OSA.distance(given, "mean")
 
 
 def test_only_a_key_that_can_be_read_is_one():
@@ -98,6 +118,34 @@ def test_each_choice_has_its_reply_folded():
     shown = question_of("it", ONE).as_html()
     assert shown.count("<details>") == 2 and "<summary>a · the mean</summary><p>✗ It moves.</p>" in shown
     assert "moves" not in question_of("it", ONE).without_key().as_html()
+
+
+CODE = {"a": "`x.mean()`", "b": "`x = x - 1\nx < y`", "c": "neither", "d": "both"}
+
+
+def test_code_in_choices_is_code():
+    plain, block = "<code>x.mean()</code>", "<pre><code>x = x - 1\nx &lt; y</code></pre>"
+    for shown in (
+        question_of("it", CODE).as_html(),
+        question_of("it", CODE | {"right": "a", "replies": dict.fromkeys("abcd", "So.")}).as_html(),
+    ):
+        assert plain in shown and block in shown and "`" not in shown
+
+
+def test_shuffled_choices_keep_their_letters():
+    question = question_of("it", CODE | {"shuffle": True})
+    orders = {"".join(question.in_order(f"learner {number}")) for number in range(200)}
+    assert len(orders) == 24
+    for learner in ("ada", "ben"):
+        assert question.in_order(learner) == CODE and list(question.in_order(learner)) == list(
+            question.in_order(learner)
+        )
+        shown = question.as_html(learner)
+        positions = [
+            shown.index(f'<li value="{"abcd".index(letter) + 1}">') for letter in question.in_order(learner)
+        ]
+        assert positions == sorted(positions)
+    assert list(question_of("it", CODE).in_order("ada")) == list("abcd")
 
 
 @pytest.mark.parametrize("content", [b"{", b"[1]", b'{"it": 3}', b"\xff", b"[" * 10_000, b" " * 2**17])
@@ -194,6 +242,39 @@ def test_the_answer_and_its_reply_are_kept(notebook_folder, monkeypatch):
     again = asking.ask("it", a="the mean", b="the median")  # after a restart
     assert again.answer == "a"
     assert asking.ask("it", answer="b").answer == "b"  # typed, by the name of a question that was asked
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("choices", [CODE, dict(zip("abcd", ("one", "two", "three", "four"), strict=True))])
+def test_a_click_keeps_the_authors_letter(notebook_folder, monkeypatch, several, choices):
+    """In whichever order the learner sees the choices; the same one after a restart."""
+    widgets = pytest.importorskip("ipywidgets")
+    monkeypatch.setenv("NBJUDGE_TUTOR", OFF)
+
+    def clickable(user):
+        monkeypatch.setenv("JUPYTERHUB_USER", user)
+        asked = asking.ask("it", shuffle=True, several=several, **choices)
+        kinds, found, boxes = (widgets.Button, widgets.Checkbox), [], [asked._controls()]
+        while boxes:
+            box = boxes.pop(0)
+            found += [box] if isinstance(box, kinds) else []
+            boxes = [*getattr(box, "children", ()), *boxes]
+        return asked, found
+
+    orders = set()
+    for user in ("ada", "ben", "cid", "dot"):
+        asked, controls = clickable(user)
+        letters = list(asked.choices)
+        assert letters == list(clickable(user)[0].choices)
+        orders.add("".join(letters))
+        if several:
+            for control in controls[:4]:
+                control.value = control is controls[1]
+            controls[4].click()
+        else:
+            controls[1].click()
+        assert json.loads((notebook_folder / "answers.json").read_text()) == {"it": letters[1]}
+    assert len(orders) > 1
 
 
 def test_without_a_tutor_the_answer_is_kept(notebook_folder, monkeypatch):

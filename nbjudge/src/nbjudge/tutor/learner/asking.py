@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,10 +38,12 @@ def ask(
     name: str,
     *,
     several: bool = False,
+    shuffle: bool = False,
     answer: str | None = None,
     right: Any = None,
     replies: Any = None,
     within: float = 0.0,
+    exact: bool = False,
     **choices: str,
 ) -> Asked | None:
     """Ask a question, and show the reply to the answer that is clicked.
@@ -51,9 +54,11 @@ def ask(
         The id of the question's cell for nbgrader.
     several
         Whether more than one choice may be right.
+    shuffle
+        Whether each learner sees the choices in another order; their letters stay.
     answer
         An answer that is typed instead of clicked: the letters of choices, a number or a word.
-    right, replies, within
+    right, replies, within, exact
         The key, in a region of hidden tests: see `docs/questions.md` of nbjudge.
     choices
         The choices, each under a letter; without any, a number or a word is the answer.
@@ -71,7 +76,8 @@ def ask(
         raise RuntimeError(BY_NBJUDGE)
     asked = _asked.get(name) if answer is not None and not choices else None
     if asked is None:
-        given = {"several": several, "right": right, "replies": replies or {}, "within": within, **choices}
+        given = {"several": several, "shuffle": shuffle, "right": right, "replies": replies or {}, **choices}
+        given |= {"within": within, "exact": exact}
         asked = _asked[name] = Asked(question_of(name, given))
     if answer is not None:
         asked.give(answer)
@@ -83,6 +89,7 @@ class Asked:
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        self.choices = question.choices if question.right is not None else question.in_order(_learner())
         self.answer = question.read(_kept_answers().get(question.name))
         self.reply = ""
 
@@ -127,12 +134,12 @@ class Asked:
 
     def __repr__(self) -> str:
         question = self.question
-        lines = [f"{letter} · {text}" for letter, text in question.choices.items()]
+        lines = [f"{letter} · {text}" for letter, text in self.choices.items()]
         lines += [f"Your answer: {question.shown_answer(self.answer)}"] if self.answer else []
         return "\n".join([*lines, *filter(None, [self.reply]), TYPE_IT.format(name=question.name)])
 
     def _repr_html_(self) -> str:
-        return frame(self.question.as_html() + self._said, "A question")
+        return frame(self.question.as_html(_learner()) + self._said, "A question")
 
     def _ipython_display_(self) -> None:
         """Display what can be clicked; with its key, or where no one can click, the question as text."""
@@ -145,6 +152,7 @@ class Asked:
     def _controls(self) -> Any:
         import ipywidgets as widgets
 
+        from nbjudge.quiz import choice_as_html
         from nbjudge.tutor.learner.live_box import LiveBox
 
         said = widgets.HTML(frame(self._said, "The reply") if self.answer else "")
@@ -155,14 +163,24 @@ class Asked:
             said.value = label.format(frame(self._said, "The reply"))
 
         wide = {"width": "auto", "max_width": "100%"}
-        boxes, choices = list[Any](), self.question.choices
+        boxes, choices = list[Any](), self.choices
+        has_code = any("`" in text for text in choices.values())  # which no button can show
+
+        def row(control: Any, text: str) -> Any:
+            shown = widgets.HTML(choice_as_html(text), layout={"max_width": "100%"})
+            return widgets.HBox([control, shown], layout={"align_items": "center"}) if has_code else control
+
         if choices and not self.question.several:
             for letter, text in choices.items():
-                boxes.append(widgets.Button(description=f"{letter} · {text}", layout=wide))
-                boxes[-1].on_click(lambda _, letter=letter: give(letter))
+                title = letter if has_code else text if self.question.shuffle else f"{letter} · {text}"
+                button = widgets.Button(description=title, tooltip=text, layout=wide)
+                button.on_click(lambda _, letter=letter: give(letter))
+                boxes.append(row(button, text))
         else:
             ticks = {
-                letter: widgets.Checkbox(letter in self.answer, description=text, indent=False, layout=wide)
+                letter: widgets.Checkbox(
+                    letter in self.answer, description=letter if has_code else text, indent=False, layout=wide
+                )
                 for letter, text in choices.items()
             }
             typed = widgets.Text("" if choices else self.answer, description="Answer")
@@ -172,11 +190,17 @@ class Asked:
                     "".join(each for each in ticks if ticks[each].value) if choices else typed.value
                 )
             )
-            boxes += [*(ticks.values() if choices else [typed]), done]
+            rows = [row(tick, choices[letter]) for letter, tick in ticks.items()]
+            boxes += [*(rows if choices else [typed]), done]
         column = widgets.VBox(boxes, layout={"align_items": "flex-start"})
         column.add_class("nbjudge-choices")
-        stored = widgets.HTML(frame(self.question.as_html() + self._said, "A question"))
+        stored = widgets.HTML(self._repr_html_())
         return LiveBox([widgets.HTML(STYLE, layout={"display": "none"}), column, said], [stored])
+
+
+def _learner() -> str:
+    """Return what tells learners apart: the account on a hub, or that of the computer and its name."""
+    return os.environ.get("JUPYTERHUB_USER") or f"{os.path.expanduser('~')}@{platform.node()}"
 
 
 def _kept_answers() -> dict[str, str]:
