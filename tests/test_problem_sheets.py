@@ -25,6 +25,10 @@ SOLUTION = re.compile(
     r"(?:<!-- check\n(.*?)-->\n\n)?</details>",
     re.DOTALL,
 )
+LONG_TASK = re.compile(r"^## The long task\n(.*?)^## ", re.MULTILINE | re.DOTALL)
+LONG_SOLUTION = re.compile(
+    SOLUTION.pattern.replace(r"(?:Solution|Answer) (\d+)", "Solution of the (long) task"), re.DOTALL
+)
 # Links, and names such as lesson 3 or exercise 2.1, hold numbers that are none.
 NAMES = re.compile(r"\]\([^)]*\)|\b(?:lesson|problem|exercise)s? \d+(?:\.\d+)?(?: and \d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.,])−?\d+(?:,\d{3})*(?:\.\d+)?(?![A-Za-z_\d])")
@@ -34,6 +38,8 @@ BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)  # an answer
 CHECK = re.compile(r"<!-- check\n(.*?)-->", re.DOTALL)
 PLAIN = {0.0, 1.0, 2.0}  # too common to be looked for
 KINDS = ("Pencil", "Shapes", "Cost", "One of four", "Proof")
+
+WITHOUT_MODEL_SOLUTION = {"sheet_07_08", "sheet_11_12", "sheet_13_14"}  # it is still to be written
 
 every_sheet = pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.stem)
 every_page = pytest.mark.parametrize("page", [*SHEETS, INTERVIEW], ids=lambda page: page.stem)
@@ -97,6 +103,20 @@ def sides(equation):
         yield side.replace(",", "").replace("−", "-").strip(), eval(code, vars(math).copy())
 
 
+def check_numbers(where, text, solution, code):
+    """Each number of a solution is given in the text of its problem, or computed by the code beside it."""
+    given = PLAIN | set(map(float, numbers(text)))
+    new = [number for number in dict.fromkeys(numbers(solution)) if float(number) not in given]
+    known = given & set(map(float, numbers(solution)))
+    values = computed(code)
+    for answer in numbers(" ".join(BOLD.findall(solution.split("\nTempting")[0]))):
+        assert any(is_written(value, answer) for value in values), (where, answer)
+    values = [v for v in values if not any(abs(v - number) < 1e-9 for number in known)]
+    assert len(new) == len(values) and all(map(is_written, values, new)), (
+        f"{where} has the numbers {new}, and computed are {values}."
+    )
+
+
 @every_page
 def test_every_equation_holds(page):
     for problem, (_, solution, _) in problems(page).items():
@@ -111,19 +131,23 @@ def test_every_equation_holds(page):
 
 @every_page
 def test_every_number_is_given_or_computed(page):
-    for code in CHECK.findall(SOLUTION.sub("", page.read_text("utf-8"))):  # of the long task
-        computed(code)
     for problem, (text, solution, code) in problems(page).items():
-        given = PLAIN | set(map(float, numbers(text)))
-        new = [number for number in dict.fromkeys(numbers(solution)) if float(number) not in given]
-        known = given & set(map(float, numbers(solution)))
-        values = computed(code)
-        for answer in numbers(" ".join(BOLD.findall(solution.split("\nTempting")[0]))):
-            assert any(is_written(value, answer) for value in values), (page.name, problem, answer)
-        values = [v for v in values if not any(abs(v - number) < 1e-9 for number in known)]
-        assert len(new) == len(values) and all(map(is_written, values, new)), (
-            f"{page.name}, solution {problem} has the numbers {new}, and computed are {values}."
-        )
+        check_numbers(f"{page.name}, solution {problem}", text, solution, code)
+
+
+@every_sheet
+def test_the_long_task_has_a_model_solution(sheet):
+    """Its numbers are those of the task, or computed below it."""
+    text = sheet.read_text("utf-8")
+    (task,) = LONG_TASK.findall(text)
+    for check in CHECK.findall(task):
+        computed(check)
+    if sheet.stem in WITHOUT_MODEL_SOLUTION:
+        assert not LONG_SOLUTION.findall(text)
+        return
+    ((_, solution, code),) = LONG_SOLUTION.findall(text)
+    assert text.index("<summary>Solution 12<") < text.index("<summary>Solution of the long task<")
+    check_numbers(f"{sheet.name}, the long task", CHECK.sub("", task), solution, code)
 
 
 @every_sheet
