@@ -25,11 +25,12 @@ PARTS = ["One would guess:", "What happens:", "Holds for ", "Why:", "Write inste
 
 @dataclass
 class Entry:
-    """One row: its heading, the whole text, what it runs, prints and needs."""
+    """One row: its heading, the whole text, what runs before it, and the section that it is in."""
 
     title: str
     text: str
     setup: str
+    section: str
 
     @property
     def code(self) -> str:
@@ -51,7 +52,8 @@ def entries() -> list[Entry]:
     shared, found = code_of(first), []
     for section in sections:
         begin, *rows = re.split(r"^### ", section, flags=re.MULTILINE)
-        found += [Entry(row.partition("\n")[0], row, shared + code_of(begin)) for row in rows]
+        setup, name = shared + code_of(begin), begin.partition("\n")[0]
+        found += [Entry(row.partition("\n")[0], row, setup, name) for row in rows]
     return found
 
 
