@@ -105,3 +105,14 @@ def test_each_entry_has_its_parts():
     for entry in found:
         assert [part for part in PARTS if part not in " ".join(entry.text.split())] == [], entry.title
         assert f"](#{slug(entry.title)})" in text, entry.title
+
+
+def test_lessons_link_entries_of_the_page():
+    headings = set(re.findall(r"^#+ (.+)$", PAGE.read_text(), flags=re.MULTILINE))
+    anchors = {slug(heading) for heading in headings}
+    linking = set()
+    for path in (PAGE.parents[1] / "source").glob("*/*.ipynb"):
+        linked = set(re.findall(r"torch-attention\.md#([^)]+)\)", path.read_text()))
+        assert linked <= anchors, path.stem
+        linking |= {path.stem} if linked else set()
+    assert linking >= {"mask", "multi_head", "efficient_reshape", "text_classifier", "kv_cache", "rotary"}
