@@ -25,11 +25,12 @@ PARTS = ["One would guess:", "What happens:", "Holds for ", "Why:", "Write inste
 
 @dataclass
 class Entry:
-    """One row: its heading, the whole text, what it runs, prints and needs."""
+    """One row: its heading, the whole text, what runs before it, and the section that it is in."""
 
     title: str
     text: str
     setup: str
+    section: str
 
     @property
     def code(self) -> str:
@@ -51,7 +52,8 @@ def entries() -> list[Entry]:
     shared, found = code_of(first), []
     for section in sections:
         begin, *rows = re.split(r"^### ", section, flags=re.MULTILINE)
-        found += [Entry(row.partition("\n")[0], row, shared + code_of(begin)) for row in rows]
+        setup, name = shared + code_of(begin), begin.partition("\n")[0]
+        found += [Entry(row.partition("\n")[0], row, setup, name) for row in rows]
     return found
 
 
@@ -103,3 +105,14 @@ def test_each_entry_has_its_parts():
     for entry in found:
         assert [part for part in PARTS if part not in " ".join(entry.text.split())] == [], entry.title
         assert f"](#{slug(entry.title)})" in text, entry.title
+
+
+def test_lessons_link_entries_of_the_page():
+    headings = set(re.findall(r"^#+ (.+)$", PAGE.read_text(), flags=re.MULTILINE))
+    anchors = {slug(heading) for heading in headings}
+    linking = set()
+    for path in (PAGE.parents[1] / "source").glob("*/*.ipynb"):
+        linked = set(re.findall(r"torch-attention\.md#([^)]+)\)", path.read_text()))
+        assert linked <= anchors, path.stem
+        linking |= {path.stem} if linked else set()
+    assert linking >= {"mask", "multi_head", "efficient_reshape", "text_classifier", "kv_cache", "rotary"}

@@ -33,6 +33,11 @@ SMALL_FILL = (
     "weight from the visible ones, and all of it where these have lower scores. Only minus infinity is "
     "below every score."
 )
+SMALL_FILL_CLEARED = (
+    "Hidden scores are replaced by a number such as -10, an ordinary score. Clearing the hidden weights "
+    "comes too late: they have taken their share, all of it where visible scores are lower. Only minus "
+    "infinity is below every score."
+)
 MINUS_INFINITY_ADDED = (
     "The numbers are right, but the gradient of a query with nothing to attend to is NaN: -inf was "
     "*added* to the scores, and the backward pass goes straight through the NaN. Replace the hidden "
@@ -41,6 +46,10 @@ MINUS_INFINITY_ADDED = (
 ADDED_WITHOUT_CLEARING = (
     "-inf was added to hidden scores, and nothing is cleared: where every key is hidden, the weights and the "
     "gradient are NaN. Replace the hidden scores, and clear the hidden weights after the softmax."
+)
+ZERO_TIMES_INFINITY = (
+    "With a mask every weight is NaN: the mask was multiplied with minus infinity and added, and 0 times "
+    "minus infinity is not a number. Replace the hidden scores by minus infinity instead of adding to all."
 )
 ADDED_AS_NUMBERS = (
     "The mask was added to the scores as 0 and 1, which hides nothing. torch's own functions do that with a "

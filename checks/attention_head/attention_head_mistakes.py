@@ -65,9 +65,21 @@ class key_of_the_projected_query(_Head):
         return weights @ self.value(value), weights
 
 
+class over_the_batch(_Head):
+    def forward(self, query, key=None, value=None, mask=None):
+        query, key, value = (x.transpose(0, 1) for x in self.with_defaults(query, key, value))
+        output, weights = super().forward(query, key, value)
+        return output.transpose(0, 1), weights
+
+
 add_mistakes(
     attention_head,
     _Head,
+    over_the_batch=(
+        "Sentences attend to each other: batch and tokens have changed places, as torch's own layers expect "
+        "them without `batch_first=True`. Here the batch comes first, (B, T, E): leave it there.",
+        over_the_batch,
+    ),
     bias_left_on=(
         "The projections have a bias: `query.bias`, `key.bias` and `value.bias` should not be there. A "
         "linear layer adds a bias unless it is told not to.",

@@ -274,6 +274,11 @@ add_mistakes(
         "head and its values from another. Query head h uses head h // groups of both.",
         {"share_values": lambda self, x: x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)},
     ),
+    RepeatsNothing=(
+        "Right with one key/value head, which broadcasting repeats by itself, and with as many as query "
+        "heads; a number between stops. Repeat each key/value head for the query heads of its group.",
+        {"share": lambda self, x: x},
+    ),
     KeysAsWideAsQueries=(
         "`key` and `value` map E to E numbers, as in lesson 6 (or their head size is E / H_kv), so nothing "
         "is saved. They have H_kv heads of D numbers: map E to H_kv · D.",

@@ -149,7 +149,7 @@ def _strict(layout):
 
 def load(
     tensors, layer, layout="pairs", num_heads=9, num_kv_heads=3,
-    parts=PARTS, name="blk.{}.{}.weight", order=_neighbours, heads=_query_and_key,
+    *, parts=PARTS, name="blk.{}.{}.weight", order=_neighbours, heads=_query_and_key,
     reorders=_strict, look=dict.__getitem__,
 ):  # fmt: skip
     """A correct answer; a mistake changes the names, the order of rows, or what is done about a gap."""

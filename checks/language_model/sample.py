@@ -1,6 +1,6 @@
 """The exercise `sample`: where chance decides, a verifier counts tokens; elsewhere values are compared."""
 
-from bisect import bisect_left, bisect_right
+import bisect
 from itertools import accumulate
 
 import torch
@@ -292,9 +292,9 @@ def text_by_text(logits, temperature=1.0, top_p=1.0, generator=None):
     for row in torch.softmax(logits / temperature, dim=-1).tolist():
         order = sorted(range(len(row)), key=row.__getitem__, reverse=True)
         sums = list(accumulate(row[token] for token in order))
-        reached = min(bisect_left(sums, top_p), len(row) - 1)
+        reached = min(bisect.bisect_left(sums, top_p), len(row) - 1)
         number = torch.rand((), generator=generator).item() * sums[reached]
-        tokens.append(order[bisect_right(sums, number)])
+        tokens.append(order[bisect.bisect_right(sums, number)])
     return torch.tensor(tokens)
 
 

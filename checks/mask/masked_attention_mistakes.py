@@ -1,6 +1,9 @@
 """The mistakes that the grader can name in `masked_attention`."""
 
+import math
 from functools import partial
+
+import torch
 
 from attention_lab.authoring import add_mistakes, attention, defaults
 from attention_lab.authoring.causes import ATTENTION_CAUSES
@@ -16,6 +19,8 @@ from attention_lab.authoring.mask_sentences import (
     MINUS_INFINITY_ADDED,
     SCALED_UP_AFTERWARDS,
     SMALL_FILL,
+    SMALL_FILL_CLEARED,
+    ZERO_TIMES_INFINITY,
 )
 
 from .masked_attention import masked_attention
@@ -62,6 +67,13 @@ def _scaled_up(query, key, value, mask, least):
 def needs_a_mask(query, key=None, value=None, mask=None):
     _ = ~mask
     return attention(query, key, value, mask)
+
+
+def zero_times_infinity(query, key=None, value=None, mask=None):
+    key, value = defaults(query, key, value)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores if mask is None else scores + ~mask * -math.inf, dim=-1)
+    return weights @ value, weights
 
 
 add_mistakes(
@@ -116,7 +128,7 @@ add_mistakes(
         {"fill": -10.0, "clear": False},
     ),
     filled_with_ten_and_cleared=(
-        SMALL_FILL,
+        SMALL_FILL_CLEARED,
         {"fill": -10.0},
     ),
     second_axis_from_the_front=(
@@ -140,6 +152,10 @@ add_mistakes(
     additive_mask=(
         MINUS_INFINITY_ADDED,
         {"add": True},
+    ),
+    zero_times_infinity=(
+        ZERO_TIMES_INFINITY,
+        zero_times_infinity,
     ),
     needs_a_mask=(
         "The call fails when no mask is given: `mask` is None by default, and None means that every query "

@@ -12,6 +12,7 @@ from attention_lab.authoring.mask_sentences import (
     HIDDEN_SCORES_ARE_ZERO,
     SCALED_UP_AFTERWARDS,
     SMALL_FILL,
+    SMALL_FILL_CLEARED,
 )
 from nbjudge.authoring import same_value
 
@@ -255,11 +256,13 @@ add_mistakes(
         lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -10.0), dim=-1),
     ),
     filled_with_ten_and_cleared=(
-        SMALL_FILL,
+        SMALL_FILL_CLEARED,
         lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -10.0), dim=-1).masked_fill(~mask, 0.0),
     ),
     filled_with_a_hundred_and_cleared=(
-        SMALL_FILL,
+        "Hidden scores become a number such as -100. Beside scores of ordinary size that hides them; where "
+        "visible scores are thousands below zero they take all the weight, and clearing leaves none. Only "
+        "minus infinity is below every score.",
         lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1).masked_fill(~mask, 0.0),
     ),
 )

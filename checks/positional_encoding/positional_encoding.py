@@ -217,8 +217,8 @@ add_mistakes(
         {"add": lambda self, x: x + self.pe},
     ),
     as_many_rows_as_texts=(
-        "As many rows of the table are taken as there are texts in the batch: x is (B, T, E), so `x.size(0)` "
-        "and `len(x)` are B. Take T rows, `x.size(1)`.",
+        "As many rows of the table are taken as there are texts in the batch: x is (B, T, E), so `len(x)`, "
+        "its first size, is B. Take T rows, its second size.",
         {"add": lambda self, x: x + self.pe[: x.shape[0]]},
     ),
     counted_from_the_end=(

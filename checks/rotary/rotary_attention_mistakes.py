@@ -207,6 +207,16 @@ add_mistakes(
         "every whole number above 256 (or 2048). Count them in float32 or in whole numbers.",
         {"positions": lambda self, x, first: torch.arange(first, first + x.shape[-2]).bfloat16().to(x.dtype)},
     ),
+    SpeedsInHalfPrecision=(
+        "The angles are rough, and more so far from the beginning: the speeds of the pairs were kept in half "
+        "precision, as a model that is converted whole keeps them. Make them in float32.",
+        {
+            "angles": lambda self, x, first: torch.outer(
+                self.positions(x, first),
+                (self.base ** -self.exponents(x.shape[-1] // 2)).bfloat16().to(x.dtype),
+            )
+        },
+    ),
     PositionsFromOne=(
         "Positions count from 1: every key in the cache is one step ahead, and does not fit keys that others "
         "have stored. The first token is turned by 0.",
