@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from attention_lab.lesson_14.chat import chat
 from attention_lab.lesson_14.experiments import (
     bytes_of,
     cache_after,
@@ -136,6 +137,47 @@ def test_an_interrupt_keeps_what_is_written(small, capsys):
 
     text = answer(small, small.example, impatient)
     assert capsys.readouterr().out == f"{text} (stopped)\n" and len(text) == 3
+
+
+def asked(model, prompt, *sample):
+    """The box after a click on *Answer*: the words, the slider that goes back, the bars, and the button."""
+    box = chat(model, *sample)
+    line, controls, said, token, bars = box.children
+    line.value = prompt
+    controls.children[1].click()
+    return said, token, bars, controls.children[1]
+
+
+def test_the_box_shows_an_answer_and_goes_back_to_each_token(small):
+    said, token, bars, button = asked(small, small.example)
+    text = whole_answer(small, small.example, most=60)
+    assert text.strip().splitlines()[0] in said.value and "60 tokens, the most that" in said.value
+    assert "Token 60 of 60 is" in bars.value and not button.disabled
+    token.value = 1
+    first = next(write(small, small.example))
+    assert "Token 1 of 60 is" in bars.value and bars.value.count("</code>") == len(first.likeliest)
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [(KeyboardInterrupt(), "Stopped. 3 tokens"), (TypeError("no dim"), "TypeError no dim. 3")],
+)
+def test_the_box_says_why_an_answer_ends(small, raised, sentence):
+    drawn = []
+
+    def fails(logits, **_):
+        drawn.append(logits)
+        if len(drawn) == 4:
+            raise raised
+        return logits.argmax(dim=-1)
+
+    said, token, _, button = asked(small, small.example, fails)
+    assert sentence in said.value and token.max == 3 and not button.disabled
+
+
+def test_the_box_says_what_is_wrong_with_a_prompt(small):
+    said, _, bars, button = asked(small, "zażółć")
+    assert "no token for" in said.value and not bars.value and not button.disabled
 
 
 def test_the_cache_costs_what_lesson_9_says(small):
