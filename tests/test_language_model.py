@@ -17,6 +17,7 @@ from attention_lab.lesson_14.experiments import (
     mistaken_answers,
     whole_answer,
 )
+from attention_lab.lesson_14.gguf import read_gguf
 from attention_lab.lesson_14.model import load_language_model
 from attention_lab.lesson_14.writing import answer, write
 
@@ -197,7 +198,7 @@ def test_heads_are_found_with_their_score(small):
     [
         ("", "The prompt is empty"),
         (" \n", "The prompt is empty"),
-        ("a " * 400, "tokens, and .* reads 255"),
+        ("a " * 400, "reads 255 tokens, and the prompt has 8"),
         ("zażółć", "no token for 'ż', 'ó'"),
     ],
 )
@@ -230,6 +231,15 @@ def test_a_file_that_does_not_work_is_a_sentence(tmp_path):
         load_language_model(gguf_file(tmp_path / "gpt2.gguf", "gpt2"))
     with pytest.raises(ValueError, match="output_norm.weight is stored as GGUF's kind 14"):
         load_language_model(gguf_file(tmp_path / "q6.gguf", kind=14))
+    whole = gguf_file(tmp_path / "whole.gguf").read_bytes()
+    read_gguf(tmp_path / "whole.gguf")
+    for length in range(8, len(whole)):  # a download that broke off, anywhere
+        (tmp_path / "cut.gguf").write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"cut.gguf is not complete: download it once more\."):
+            load_language_model(tmp_path / "cut.gguf")
+    (tmp_path / "cut.gguf").write_bytes(b"")
+    with pytest.raises(ValueError, match="is no GGUF file"):
+        load_language_model(tmp_path / "cut.gguf")
 
 
 def test_a_template_cannot_reach_python(small):
