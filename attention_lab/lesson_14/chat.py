@@ -44,7 +44,9 @@ def chat(model, sample=given_sample, most=60):
     """
     wide = {"description_width": "7em"}
     prompt = widgets.Text(model.example, description="prompt", style=wide, layout={"width": "46em"})
-    temperature = widgets.FloatSlider(0.0, min=0, max=2, step=0.1, description="temperature", style=wide)
+    temperature = widgets.FloatSlider(
+        0.0, min=0, max=2, step=0.1, readout_format=".1f", description="temperature", style=wide
+    )
     button = widgets.Button(description="Answer", icon="play", button_style="primary")
     token = widgets.IntSlider(1, min=1, max=1, description="token", style=wide)
     said, bars = widgets.HTML(), widgets.HTML()
@@ -79,17 +81,21 @@ def chat(model, sample=given_sample, most=60):
             note = "Stopped. "
         except ValueError as error:
             note = html.escape(f"{error} ")
+        except Exception as error:  # of the layers or of `sample`; a button's click has no traceback to show
+            note = html.escape(f"It stops with {type(error).__name__} {error}".rstrip(" .") + ". ")
         finally:
             button.disabled = False
         if steps:
             speed = len(steps) / (time.perf_counter() - began)
-            note += f"{len(steps)} tokens, {speed:.0f} per second. "
+            longest = ", the most that are written here" if len(steps) == most else ""
+            note += f"{len(steps)} tokens{longest}, {speed:.0f} per second. "
         show(steps[-1].text if steps else "", note + NOTE)
 
     token.observe(show_bars, names="value")
     button.on_click(reply)
-    reply()
-    return LiveBox([prompt, widgets.HBox([temperature, button]), said, token, bars], [said, bars])
+    return LiveBox(
+        [prompt, widgets.HBox([temperature, button]), said, token, bars], [said, bars], begin=reply
+    )
 
 
 def _bars(step):

@@ -37,21 +37,20 @@ def read_gguf(path, dtype=torch.float32):
     Raises
     ------
     ValueError
-        If it is no GGUF file, or a tensor is stored in another way.
+        If it is no GGUF file or not a whole one, or a tensor is stored in another way.
     """
     with open(path, "rb") as file:
+        magic = file.read(8)
+        if magic[:4] != b"GGUF" or int.from_bytes(magic[4:], "little") < 2:
+            raise ValueError(f"{path} is no GGUF file of version 2 or 3.")
         # Private pages: torch wants memory that may be written, and the file stays as it is.
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    magic, version, count, settings_count = struct.unpack_from("<4sIQQ", data)
-    if magic != b"GGUF" or version < 2:
-        raise ValueError(f"{path} is no GGUF file of version 2 or 3.")
-    header = _Header(data, 24)
-    settings = {header.text(): header.value(header.number("I")) for _ in range(settings_count)}
-    places = []
-    for _ in range(count):
-        name = header.text()
-        shape = [header.number("Q") for _ in range(header.number("I"))]
-        places.append((name, shape[::-1], header.number("I"), header.number("Q")))
+    cut_off = ValueError(f"{path} is not complete: download it once more.")
+    try:
+        header = _Header(data, 8)
+        settings, places = _settings_and_places(header)
+    except (struct.error, UnicodeDecodeError):
+        raise cut_off from None
     alignment = settings.get("general.alignment", 32)
     start = -(-header.at // alignment) * alignment
     tensors = {}
@@ -61,9 +60,24 @@ def read_gguf(path, dtype=torch.float32):
             raise ValueError(f"{name} is stored as GGUF's kind {kind}, and this reader knows {known}.")
         _, block_numbers, block_bytes, unpack = KINDS[kind]
         blocks = torch.Size(shape).numel() // block_numbers
-        stored = torch.frombuffer(data, dtype=torch.uint8, count=blocks * block_bytes, offset=start + offset)
+        count, at = blocks * block_bytes, start + offset
+        if at + count > len(data):
+            raise cut_off
+        stored = torch.frombuffer(data, dtype=torch.uint8, count=count, offset=at)
         tensors[name] = unpack(stored.view(blocks, block_bytes)).to(dtype).view(shape)
     return settings, tensors
+
+
+def _settings_and_places(header):
+    """The settings, and of each tensor its name, its shape, its kind and its distance from the first one."""
+    count, settings_count = header.number("Q"), header.number("Q")
+    settings = {header.text(): header.value(header.number("I")) for _ in range(settings_count)}
+    places = []
+    for _ in range(count):
+        name = header.text()
+        shape = [header.number("Q") for _ in range(header.number("I"))]
+        places.append((name, shape[::-1], header.number("I"), header.number("Q")))
+    return settings, places
 
 
 class _Header:

@@ -118,7 +118,7 @@ class LanguageModel:
         ids = self.tokenizer.encode(self._conversation(text) if chat else text).ids
         if len(ids) >= self.longest:
             raise ValueError(
-                f"The prompt has {len(ids)} tokens, and {self.name} reads {self.longest - 1}: shorten it."
+                f"{self.name} reads {self.longest - 1} tokens, and the prompt has {len(ids)}: shorten it."
             )
         return torch.tensor([ids])
 

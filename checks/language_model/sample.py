@@ -376,7 +376,7 @@ add_mistakes(
         {"cut": lambda shares, top_p: _kept_by_sum(shares, top_p, lambda o, sums, p: sums - o <= p)},
     ),
     sort_not_stable=(
-        "In a wide row equal shares lose the order of their index. Sort with `stable=True`.",
+        "In a wide row equal shares lose the order of their index. Sort with `stable=True`, and name `dim`.",
         {"cut": _not_stable},
     ),
     least_likely_kept=(
