@@ -261,11 +261,3 @@ def product_by_product(d_k, samples=10_000, seed=0):
         scores += torch.randn(samples, generator=generator) * torch.randn(samples, generator=generator)
     # Divided by `samples`, not by one less: at 10,000 samples the difference is invisible.
     return torch.var(scores, correction=0).item()
-
-
-@score_variance.accepted_alternative
-def by_matrix_products(d_k, samples=10_000, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    query = torch.randn(samples, 1, d_k, generator=generator)
-    key = torch.randn(samples, d_k, 1, generator=generator)
-    return torch.bmm(query, key).squeeze().std().item() ** 2
