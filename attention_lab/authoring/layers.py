@@ -94,3 +94,38 @@ class MultiHeadLayer(nn.Module):
         query, key, value = (self.split(part) for part in parts)
         outputs, weights = self.attend(query, key, value, mask)
         return self.finish(self.merge(outputs)), self.over_heads(weights)
+
+
+class RotaryLayer(MultiHeadLayer):
+    """A layer with rotary positions, pairs of neighbours, and a cache; subclasses say its `angles`."""
+
+    def refuse_odd(self, embed_dim: int, num_heads: int) -> None:
+        if embed_dim // num_heads % 2:
+            raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
+
+    def angles(self, x: Any, first: int) -> Any:
+        """(T, D/2) for x (..., T, D), whose first position this is."""
+        raise NotImplementedError
+
+    def pairs(self, x: Any) -> Any:
+        """The first and the second numbers."""
+        return x[..., 0::2], x[..., 1::2]
+
+    def join(self, turned: Any) -> Any:
+        return torch.stack(turned, -1).flatten(-2)
+
+    def turn(self, x: Any, first: int = 0) -> Any:
+        angles, (a, b) = self.angles(x, first), self.pairs(x)
+        return self.join((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()))
+
+    def turned(self, query: Any, key: Any, value: Any, past: int) -> Any:
+        return self.turn(query, past), self.turn(key, past), value
+
+    def extend(self, cache: Any, key: Any, value: Any) -> Any:
+        if cache is None:
+            return key, value
+        return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
+
+    def returned_cache(self, old: Any, new: Any, total: Any) -> Any:
+        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
+        return total

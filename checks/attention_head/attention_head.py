@@ -168,17 +168,6 @@ class WithEinsumAndWhere(_Head):
         return torch.einsum("bqk,bkd->bqd", weights, self.value(key if value is None else value)), weights
 
 
-@attention_head.accepted_alternative
-class TextByText(_Head):
-    def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = self.value(key if value is None else value)
-        masks = [mask] * len(query) if mask is None or mask.dim() == 2 else mask
-        parts = zip(self.query(query) / math.sqrt(value.shape[-1]), self.key(key), masks, strict=True)
-        weights = torch.stack([self.weigh(one @ other.T, visible) for one, other, visible in parts])
-        return weights @ value, weights
-
-
 @attention_head.accepted_alternative(
     "The values are projected after they are mixed. For a linear layer the order makes no difference, "
     "and with few queries and many keys it saves most of the work."

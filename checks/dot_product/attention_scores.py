@@ -188,18 +188,3 @@ def flattened_bmm(query, key):
 def query_by_query(query, key):
     rows = [(key @ query[..., i, :, None]).squeeze(-1) for i in range(query.shape[-2])]
     return torch.stack(rows, dim=-2)
-
-
-@attention_scores.accepted_alternative
-def number_after_number(query, key):
-    scores = query.new_zeros(*query.shape[:-1], key.shape[-2])
-    for index in range(query.shape[-1]):
-        scores += query[..., :, None, index] * key[..., None, :, index]
-    return scores
-
-
-@attention_scores.accepted_alternative
-def sentence_by_sentence(query, key):
-    if query.dim() == 2:
-        return torch.mm(query, key.t())
-    return torch.stack([sentence_by_sentence(one, other) for one, other in zip(query, key, strict=True)])

@@ -153,16 +153,5 @@ def one_product_then_split(x, w_query, w_key, w_value):
 
 
 @project.accepted_alternative
-def flattened_and_back(x, w_query, w_key, w_value):
-    tokens = x.reshape(-1, x.shape[-1])
-    return tuple((tokens @ weight).view(*x.shape[:-1], -1) for weight in (w_query, w_key, w_value))
-
-
-@project.accepted_alternative
 def broadcast_and_sum(x, w_query, w_key, w_value):
     return tuple((x.unsqueeze(-1) * weight).sum(dim=-2) for weight in (w_query, w_key, w_value))
-
-
-@project.accepted_alternative
-def tensordot(x, w_query, w_key, w_value):
-    return tuple(torch.tensordot(x, weight, dims=1) for weight in (w_query, w_key, w_value))

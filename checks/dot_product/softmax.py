@@ -221,13 +221,6 @@ def row_by_row(scores):
 
 
 @softmax.accepted_alternative
-def keys_first(scores):
-    scores = scores.movedim(-1, 0)
-    exponentials = torch.exp(scores - scores.amax(dim=0))
-    return (exponentials / exponentials.sum(dim=0)).movedim(0, -1)
-
-
-@softmax.accepted_alternative
 def by_gaps(scores):
     gaps = scores.unsqueeze(-2) - scores.unsqueeze(-1)
     return 1 / torch.exp(gaps).sum(dim=-1)

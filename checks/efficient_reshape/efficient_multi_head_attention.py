@@ -160,15 +160,3 @@ class HeadsFoldedIntoTheBatch(Right):
         if mask is not None:
             weights = torch.where(mask, weights, torch.zeros_like(weights))
         return torch.bmm(weights, value).unflatten(0, (batch, heads)), weights.unflatten(0, (batch, heads))
-
-
-@efficient_multi_head_attention.accepted_alternative
-class HeadByHead(Right):
-    def attend(self, query, key, value, mask):
-        outputs, tables = [], []
-        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1), strict=True):
-            scores = q @ k.mT / math.sqrt(k.shape[-1])
-            scores = scores if mask is None else torch.where(mask, scores, -math.inf)
-            tables.append(scores.softmax(-1) if mask is None else scores.softmax(-1).masked_fill(~mask, 0))
-            outputs.append(tables[-1] @ v)
-        return torch.stack(outputs, dim=1), torch.stack(tables, dim=1)

@@ -183,11 +183,6 @@ def by_splitting(mha):
     return state | {f"{name}.bias": row for name, row in parts} | {"output.bias": mha.out_proj.bias.detach()}
 
 
-@from_torch.accepted_alternative
-def by_chunks(mha):
-    return _state(mha, *_thirds(mha))
-
-
 @from_torch.accepted_alternative(
     "Cuts by row numbers, so the order query, key, value is visible in the numbers; clone makes the parts "
     "independent of torch's layer."
@@ -202,10 +197,3 @@ def by_slices(mha):
                 state[f"{name}.{kind}"] = rows.clone()
             state[f"output.{kind}"] = packed[f"out_proj.{kind}"]
     return state
-
-
-@from_torch.accepted_alternative
-def by_unflattening(mha):
-    weights = mha.in_proj_weight.detach().unflatten(0, (3, -1)).unbind()
-    biases = mha.in_proj_bias
-    return _state(mha, weights, biases if biases is None else biases.detach().unflatten(0, (3, -1)).unbind())

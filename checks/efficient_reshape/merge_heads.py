@@ -157,18 +157,3 @@ def by_permute(x):
 @merge_heads.accepted_alternative
 def by_concatenation(x):
     return torch.cat(list(x.unbind(dim=1)), dim=-1)
-
-
-@merge_heads.accepted_alternative
-def by_a_loop(x):
-    batch, heads, length, head_size = x.shape
-    result = x.new_empty(batch, length, heads * head_size)
-    for head in range(heads):
-        result[..., head * head_size : (head + 1) * head_size] = x[:, head]
-    return result
-
-
-@merge_heads.accepted_alternative
-def by_einsum(x):
-    batch, heads, length, head_size = x.shape
-    return torch.einsum("bhtd->bthd", x).reshape(batch, length, heads * head_size)

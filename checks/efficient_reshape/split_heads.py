@@ -151,12 +151,6 @@ def asserts(x, num_heads):
     return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
 
-@split_heads.accepted_alternative
-def by_permute(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 1, 3).contiguous()
-
-
 @split_heads.accepted_alternative(
     "unflatten cuts one axis into two and leaves the others alone, and movedim says which axis goes "
     "where. Both work with any number of axes in front."
@@ -175,18 +169,3 @@ def by_chunks(x, num_heads):
     if x.shape[-1] % num_heads != 0:
         raise ValueError(f"{num_heads} heads cannot share a width of {x.shape[-1]}")
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
-
-
-@split_heads.accepted_alternative
-def by_a_loop(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    result = x.new_empty(batch, num_heads, length, head_size)
-    for head in range(num_heads):
-        result[:, head] = x[:, :, head * head_size : (head + 1) * head_size]
-    return result
-
-
-@split_heads.accepted_alternative
-def by_einsum(x, num_heads):
-    batch, length, _, head_size = _size(x, num_heads)
-    return torch.einsum("bthd->bhtd", x.view(batch, length, num_heads, head_size))

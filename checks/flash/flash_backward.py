@@ -11,6 +11,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    add_mistakes,
     case,
 )
 from nbjudge.authoring import DerivedArray
@@ -178,7 +179,7 @@ def backward(
     hides=hidden,
     weights_of=lambda scores, logsumexp: (scores - logsumexp[..., None]).exp(),
     rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
-    scaled=(True, True),
+    scaled=(1, 1),
     taken_off=lambda weights, of_weights, rows: rows,
     fill=-math.inf,
     cuts=(in_slices, in_slices),
@@ -187,7 +188,7 @@ def backward(
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
     fill: the hidden scores in a block on the diagonal; cuts: the blocks of queries and of keys, as slices.
-    scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.
+    scaled: how many times the gradients of query and of key are; taken_off: the rows as a block sees them.
     """
     gradients = [torch.zeros_like(each) for each in (query, key, value)]
     scale = query.shape[-1] ** -0.5
@@ -203,7 +204,7 @@ def backward(
             weights = weights_of(scores, logsumexp[..., some])
             of_weights = grad_output[..., some, :] @ value[..., keys, :].mT
             of_scores = weights * (of_weights - taken_off(weights, of_weights, rows[..., some, :]))
-            of_query, of_key = (of_scores * scale if each else of_scores for each in scaled)
+            of_query, of_key = (of_scores * scale**times for times in scaled)
             gradients[0][..., some, :] += of_query @ key[..., keys, :]
             gradients[1][..., keys, :] += of_key.mT @ query[..., some, :]
             gradients[2][..., keys, :] += weights.mT @ grad_output[..., some, :]
@@ -276,76 +277,52 @@ def without_the_output(query, key, value, output, logsumexp, grad_output, block_
     )
 
 
-@flash_backward.mistake(
-    "The gradients of query and key are too large by √d_k: the scores were divided by it, so what flows "
-    "back to query and key is divided, too."
-)
-def scale_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, scaled=(False, False))
-
-
-@flash_backward.mistake(
-    "The gradient of key is too large by √d_k, that of query is right. Both come from the same scores: "
-    "scale what flows back to the scores, once, before it goes on to either."
-)
-def key_not_scaled(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    return backward(
-        query, key, value, output, logsumexp, grad_output, block_size, causal, scaled=(True, False)
-    )
-
-
-@flash_backward.mistake(
-    "The gradient of query is too large by √d_k, that of key is right. Both come from the same scores: "
-    "scale what flows back to the scores, once, before it goes on to either."
-)
-def query_not_scaled(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    return backward(
-        query, key, value, output, logsumexp, grad_output, block_size, causal, scaled=(False, True)
-    )
-
-
-@flash_backward.mistake(
-    "The gradients of query and key are too small by √d_k: the scale was applied twice on the way "
-    "back. Apply it once."
-)
-def scaled_twice(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    of_query, of_key, of_value = backward(*told)
-    return of_query / math.sqrt(query.shape[-1]), of_key / math.sqrt(query.shape[-1]), of_value
-
-
-@flash_backward.mistake(
-    "The scores, computed again, are not scaled: the weights differ from those of the forward pass, and "
-    "so do all gradients. Divide by √d_k before you subtract the logsumexp."
-)
-def scores_not_scaled(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def plain(some_queries, some_keys):
-        return some_queries @ some_keys.mT
-
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, score=plain)
-
-
-@flash_backward.mistake(
-    "Nothing is subtracted in the rows: the gradient of a softmax is weights · (g − the row's weighted "
-    "mean of g), and that mean is the sum of output · grad_output."
-)
-def row_sum_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def nothing(output, grad_output):
-        return torch.zeros_like(output[..., :1])
-
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, rows_of=nothing)
-
-
-@flash_backward.mistake(
-    "The gradient that reaches the weights was sent on to query and key as it is: the softmax between has a "
-    "gradient of its own, weights · (g − row sum)."
-)
 def softmax_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     scale = query.shape[-1] ** -0.5
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
     of_weights = grad_output @ value.mT * scale
     return of_weights @ key, of_weights.mT @ query, backward(*told)[2]
+
+
+add_mistakes(
+    flash_backward,
+    backward,
+    scale_left_out=(
+        "The gradients of query and key are too large by √d_k: the scores were divided by it, so what flows "
+        "back to query and key is divided, too.",
+        {"scaled": (0, 0)},
+    ),
+    key_not_scaled=(
+        "The gradient of key is too large by √d_k, that of query is right. Both come from the same scores: "
+        "scale what flows back to the scores, once, before it goes on to either.",
+        {"scaled": (1, 0)},
+    ),
+    query_not_scaled=(
+        "The gradient of query is too large by √d_k, that of key is right. Both come from the same scores: "
+        "scale what flows back to the scores, once, before it goes on to either.",
+        {"scaled": (0, 1)},
+    ),
+    scaled_twice=(
+        "The gradients of query and key are too small by √d_k: the scale was applied twice on the way back. "
+        "Apply it once.",
+        {"scaled": (2, 2)},
+    ),
+    scores_not_scaled=(
+        "The scores, computed again, are not scaled: the weights differ from those of the forward pass, and "
+        "so do all gradients. Divide by √d_k before you subtract the logsumexp.",
+        {"score": lambda query, key: query @ key.mT},
+    ),
+    row_sum_left_out=(
+        "Nothing is subtracted in the rows: the gradient of a softmax is weights · (g − the row's weighted "
+        "mean of g), and that mean is the sum of output · grad_output.",
+        {"rows_of": lambda output, grad_output: torch.zeros_like(output[..., :1])},
+    ),
+    softmax_left_out=(
+        "The gradient that reaches the weights was sent on to query and key as it is: the softmax between "
+        "has a gradient of its own, weights · (g − row sum).",
+        softmax_left_out,
+    ),
+)
 
 
 def formula(
@@ -466,58 +443,23 @@ _formulas(
 )
 
 
-@flash_backward.mistake(
-    "The weights of a block are a softmax of its own. They are shares of the total over *all* keys, and "
-    "that is saved: exp(score − logsumexp)."
-)
-def a_softmax_in_each_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def own(scores, logsumexp):
-        return scores.softmax(dim=-1).nan_to_num(0.0)
-
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, weights_of=own)
+def _within_the_block(weights, of_weights, _):
+    return (weights * of_weights).sum(dim=-1, keepdim=True)
 
 
-@flash_backward.mistake(
-    "The weights are not normalised: exp(score) alone, or with the block's own maximum subtracted. "
-    "Subtract the saved logsumexp, and the rows sum to 1 over all blocks."
-)
-def weights_not_normalised(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def not_normalised(scores, logsumexp):
-        lowest = scores.amax(dim=-1, keepdim=True)
-        return (scores - lowest.masked_fill(lowest == -math.inf, 0.0)).exp()
-
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, weights_of=not_normalised)
+def _not_normalised(scores, logsumexp):
+    lowest = scores.amax(dim=-1, keepdim=True)
+    return (scores - lowest.masked_fill(lowest == -math.inf, 0.0)).exp()
 
 
-@flash_backward.mistake(
-    "What is subtracted in a row was summed within the block. It is a sum over *all* keys, which no block"
-    " knows: take the sum of output · grad_output, known before the first block."
-)
-def row_sum_of_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def within(weights, of_weights, _):
-        return (weights * of_weights).sum(dim=-1, keepdim=True)
-
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, taken_off=within)
+def _behind_the_block(first_query, queries, first_key, keys):
+    return (first_key >= first_query + queries) | torch.zeros(queries, keys, dtype=torch.bool)
 
 
-@flash_backward.mistake(
-    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries send "
-    "gradients to keys that come after them."
-)
-def diagonal_seen_whole(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def behind_the_block(first_query, queries, first_key, keys):
-        return (first_key >= first_query + queries) | torch.zeros(queries, keys, dtype=torch.bool)
-
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, hides=behind_the_block)
+def _within_its_block(first_query, queries, first_key, keys):
+    return hidden(0, queries, 0, keys) if first_key <= first_query else torch.ones(queries, keys).bool()
 
 
-@flash_backward.mistake(
-    "The gradients of key and value are those of the last block of queries alone: each block wrote over "
-    "what was there. Every query that sees a key adds to its gradient: `+=`."
-)
 def written_over(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
     first = (query.shape[-2] - 1) // block_size * block_size
@@ -532,10 +474,6 @@ def written_over(query, key, value, output, logsumexp, grad_output, block_size, 
     return backward(*told)[0], of_key, of_value
 
 
-@flash_backward.mistake(
-    "The gradient of query is that of the last block of keys alone: each block wrote over what was there. "
-    "Every key that a query sees adds to its gradient: `+=`."
-)
 def query_written_over(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
     first = (key.shape[-2] - 1) // block_size * block_size
@@ -547,10 +485,6 @@ def query_written_over(query, key, value, output, logsumexp, grad_output, block_
     return backward(*last, hides=from_there)[0], *backward(*told)[1:]
 
 
-@flash_backward.mistake(
-    "The last, shorter block of keys is left out: the number of blocks was rounded down. Its gradients "
-    "are 0, and those of the queries lack its share. Count up to the end: `range(0, T_k, block_size)`."
-)
 def last_keys_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     whole = max(key.shape[-2] // block_size * block_size, min(block_size, key.shape[-2]))
     some = (query, key[..., :whole, :], value[..., :whole, :], output, logsumexp, grad_output)
@@ -559,47 +493,6 @@ def last_keys_left_out(query, key, value, output, logsumexp, grad_output, block_
     return of_query, torch.cat([of_key, rest[0]], dim=-2), torch.cat([of_value, rest[1]], dim=-2)
 
 
-@flash_backward.mistake(
-    "`causal` changes nothing here. What was hidden in the forward pass gets no gradient: hide the same "
-    "scores when you compute them again."
-)
-def causal_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    return backward(query, key, value, output, logsumexp, grad_output, block_size)
-
-
-@flash_backward.mistake(
-    "Every block hides its own upper triangle, also those below the diagonal: positions were compared "
-    "within the block. Compare positions in the *text*: first of the block + position in it."
-)
-def places_within_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    def own(first_query, queries, first_key, keys):
-        return hidden(0, queries, 0, keys) if first_key <= first_query else torch.ones(queries, keys).bool()
-
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, hides=own)
-
-
-@flash_backward.mistake(
-    "A query's own position is hidden in the backward pass, but was visible in the forward pass. Hide "
-    "what is *later*: key > query, not key >= query."
-)
-def own_place_hidden(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, hides=lambda *block: ahead(*block) >= 0)
-
-
-@flash_backward.mistake(
-    "Somewhere the whole matrix is made: scores, weights, their gradient or the mask, T × T. Compute those "
-    "of one block of queries and one of keys, use them, and go on."
-)
-def the_whole_matrix(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    whole = max(query.shape[-2], key.shape[-2])
-    return backward(query, key, value, output, logsumexp, grad_output, whole, causal)
-
-
-@flash_backward.mistake(
-    "No tensor is large, but the blocks' weights (or gradients) are all kept until the end: together they"
-    " are the matrix again. Add each block's share at once, and do not keep it."
-)
 def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     blocks = []
 
@@ -611,22 +504,90 @@ def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_s
     return backward(*told, score=kept_scores)
 
 
-@flash_backward.mistake(
-    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
-    "of it. It is a length: how many queries and keys are in a block."
-)
+def the_whole_matrix(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    whole = max(query.shape[-2], key.shape[-2])
+    return backward(query, key, value, output, logsumexp, grad_output, whole, causal)
+
+
 def a_number_of_blocks(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     block = math.ceil(max(query.shape[-2], key.shape[-2]) / block_size)
     return backward(query, key, value, output, logsumexp, grad_output, block, causal)
 
 
-@flash_backward.mistake(
-    "Large scores give NaN: exp(score) and exp(logsumexp) are both infinite, and their quotient is not a "
-    "number. Subtract before the exponential: exp(score − logsumexp)."
+add_mistakes(
+    flash_backward,
+    backward,
+    a_softmax_in_each_block=(
+        "The weights of a block are a softmax of its own. They are shares of the total over *all* keys, and "
+        "that is saved: exp(score − logsumexp).",
+        {"weights_of": lambda scores, logsumexp: scores.softmax(dim=-1).nan_to_num(0.0)},
+    ),
+    weights_not_normalised=(
+        "The weights are not normalised: exp(score) alone, or with the block's own maximum subtracted. "
+        "Subtract the saved logsumexp, and the rows sum to 1 over all blocks.",
+        {"weights_of": _not_normalised},
+    ),
+    row_sum_of_the_block=(
+        "What is subtracted in a row was summed within the block. It is a sum over *all* keys, which no "
+        "block knows: take the sum of output · grad_output, known before the first block.",
+        {"taken_off": _within_the_block},
+    ),
+    diagonal_seen_whole=(
+        "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries send "
+        "gradients to keys that come after them.",
+        {"hides": _behind_the_block},
+    ),
+    written_over=(
+        "The gradients of key and value are those of the last block of queries alone: each block wrote over "
+        "what was there. Every query that sees a key adds to its gradient: `+=`.",
+        written_over,
+    ),
+    query_written_over=(
+        "The gradient of query is that of the last block of keys alone: each block wrote over what was "
+        "there. Every key that a query sees adds to its gradient: `+=`.",
+        query_written_over,
+    ),
+    last_keys_left_out=(
+        "The last, shorter block of keys is left out: the number of blocks was rounded down. Its gradients "
+        "are 0, and those of the queries lack its share. Count up to the end: `range(0, T_k, block_size)`.",
+        last_keys_left_out,
+    ),
+    causal_left_out=(
+        "`causal` changes nothing here. What was hidden in the forward pass gets no gradient: hide the same "
+        "scores when you compute them again.",
+        {"hides": lambda first_query, queries, first_key, keys: torch.zeros(queries, keys).bool()},
+    ),
+    places_within_the_block=(
+        "Every block hides its own upper triangle, also those below the diagonal: positions were compared "
+        "within the block. Compare positions in the *text*: first of the block + position in it.",
+        {"hides": _within_its_block},
+    ),
+    own_place_hidden=(
+        "A query's own position is hidden in the backward pass, but was visible in the forward pass. Hide "
+        "what is *later*: key > query, not key >= query.",
+        {"hides": lambda *block: ahead(*block) >= 0},
+    ),
+    the_whole_matrix=(
+        "Somewhere the whole matrix is made: scores, weights, their gradient or the mask, T × T. Compute "
+        "those of one block of queries and one of keys, use them, and go on.",
+        the_whole_matrix,
+    ),
+    keeps_every_block=(
+        "No tensor is large, but the blocks' weights (or gradients) are all kept until the end: together "
+        "they are the matrix again. Add each block's share at once, and do not keep it.",
+        keeps_every_block,
+    ),
+    a_number_of_blocks=(
+        "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 "
+        "all of it. It is a length: how many queries and keys are in a block.",
+        a_number_of_blocks,
+    ),
+    exponentials_too_large=(
+        "Large scores give NaN: exp(score) and exp(logsumexp) are both infinite, and their quotient is not a "
+        "number. Subtract before the exponential: exp(score − logsumexp).",
+        {"weights_of": lambda scores, logsumexp: scores.exp() / logsumexp.exp()[..., None]},
+    ),
 )
-def exponentials_too_large(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, weights_of=lambda scores, logsumexp: scores.exp() / logsumexp.exp()[..., None])
 
 
 def _first_rows(numbers, block_size):

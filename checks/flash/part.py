@@ -142,96 +142,38 @@ def a_column_of_ones(query, key, value, mask=None):
     return sums[..., :-1] / torch.where(total > 0, total, 1.0)[..., None], maximum, total
 
 
-@part.accepted_alternative
-def by_einsum(query, key, value, mask=None):
-    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
-    if mask is not None:
-        scores = torch.where(mask, scores, -torch.inf)
-    maximum = scores.amax(dim=-1, keepdim=True)
-    exponentials = torch.exp(scores - torch.where(maximum.isinf(), 0.0, maximum))
+def in_steps(
+    query,
+    key,
+    value,
+    mask=None,
+    *,
+    scored=scaled_scores,
+    largest=lambda scores: scores.amax(dim=-1),
+    exponentials=shares,
+    finishes=finish,
+    ends=lambda part, scores: part,
+):
+    """The part, correctly: a mistake changes one step."""
+    scores = scored(query, key, mask)
+    maximum = largest(scores)
+    return ends(finishes(exponentials(scores, maximum), value, maximum), scores)
+
+
+def unguarded(scores, maximum):
+    """NaN where nothing is to be attended to."""
+    return (scores - maximum[..., None]).exp()
+
+
+def divided_by_any_total(exponentials, value, maximum):
     total = exponentials.sum(dim=-1)
-    sums = torch.einsum("...qk,...kv->...qv", exponentials, value)
-    return sums / total.clamp(min=torch.finfo(total.dtype).tiny)[..., None], maximum[..., 0], total
+    return exponentials @ value / total[..., None], maximum, total
 
 
-add_mistakes(
-    part,
-    not_scaled=(
-        "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
-        "these.",
-        lambda query, key, value, mask=None: _part(query * math.sqrt(query.shape[-1]), key, value, mask),
-    ),
-    scaled_without_the_root=(
-        "The scores are divided by d_k. It is its square root: √d_k.",
-        lambda query, key, value, mask=None: _part(query / math.sqrt(query.shape[-1]), key, value, mask),
-    ),
-    scaled_by_the_values=(
-        "The scores are scaled by the width of the *values*. It is d_k, the width of query and key, that "
-        "makes scores large: `query.shape[-1]`.",
-        lambda query, key, value, mask=None: _part(
-            query * math.sqrt(query.shape[-1] / value.shape[-1]), key, value, mask
-        ),
-    ),
-)
+def base_two_shares(scores, maximum):
+    return torch.exp2(scores - maximum.masked_fill(maximum == -math.inf, 0.0)[..., None])
 
 
-@part.mistake(
-    "`output` is the weighted *sum* of the values, not the weighted mean. Divide it by the total, row by row."
-)
-def a_sum_for_the_mean(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output * total[..., None], maximum, total
-
-
-@part.mistake(
-    "`total` is 1 everywhere: it was summed after the softmax. It is the sum of exp(score − maximum), "
-    "which the softmax divides by and `merge` weighs parts by."
-)
-def total_of_the_weights(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum, (total > 0).to(total.dtype)
-
-
-@part.mistake(
-    "`total` is the sum of exp(score), without subtracting the maximum. It belongs to the maximum that is"
-    " returned beside it, and it overflows for large scores: sum exp(score − maximum)."
-)
-def total_without_the_maximum(query, key, value, mask=None):
-    output, maximum, _ = _part(query, key, value, mask)
-    return output, maximum, scaled_scores(query, key, mask).exp().sum(dim=-1)
-
-
-@part.mistake(
-    "`total` is the logarithm of the sum. Return the sum itself; only `flash_attention` returns a logarithm."
-)
-def logarithm_for_the_total(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum, total.log()
-
-
-@part.mistake(
-    "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your maximum"
-    " the total would be 1."
-)
-def logsumexp_for_the_maximum(query, key, value, mask=None):
-    output, maximum, total = _part(query, key, value, mask)
-    return output, maximum + total.log(), total
-
-
-@part.mistake(
-    "One maximum was subtracted for all queries. Each query has its own: the largest score over the keys,"
-    " the last axis."
-)
-def one_maximum_for_all(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.max().expand(scores.shape[:-1]).clone()
-    return finish(shares(scores, maximum), value, maximum)
-
-
-@part.mistake(
-    "Maximum and total run over the queries, with one number for each key. They belong to a query: over the "
-    "keys, the last axis."
-)
 def over_the_queries(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.amax(dim=-2)
@@ -240,54 +182,11 @@ def over_the_queries(query, key, value, mask=None):
     return exponentials / total[..., None, :] @ value, maximum, total
 
 
-@part.mistake("The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.")
-def base_two(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    lowest = maximum.masked_fill(maximum == -math.inf, 0.0)[..., None]
-    return finish(torch.exp2(scores - lowest), value, maximum)
-
-
-def _part(query, key, value, mask):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    return finish(shares(scores, maximum), value, maximum)
-
-
-add_mistakes(
-    part,
-    mask_turned_round=(
-        "The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.",
-        lambda query, key, value, mask=None: _from_scores(
-            scaled_scores(query, key, None if mask is None else ~mask), value
-        ),
-    ),
-    mask_left_out=(
-        "The mask changes nothing: every query sees every key. Set hidden scores to -inf.",
-        lambda query, key, value, mask=None: _from_scores(scaled_scores(query, key), value),
-    ),
-)
-
-
-@part.mistake(HIDDEN_SCORES_ARE_ZERO)
-def hidden_scores_are_zero(query, key, value, mask=None):
-    scores = scaled_scores(query, key)
-    return _from_scores(scores if mask is None else scores * mask, value)
-
-
-@part.mistake(
-    "The maximum was taken over hidden scores as well. The mean hardly shows it, but maximum and total "
-    "are those of the visible keys: hide first, then take the maximum."
-)
 def maximum_of_the_hidden(query, key, value, mask=None):
     maximum = scaled_scores(query, key).amax(dim=-1)
     return finish(shares(scaled_scores(query, key, mask), maximum), value, maximum)
 
 
-@part.mistake(
-    "Hidden keys are missing in `output`, but not in `total`: they were cleared after the sum was taken. "
-    "Clear them before, or the mean is divided by too much."
-)
 def total_of_the_hidden_too(query, key, value, mask=None):
     maximum = scaled_scores(query, key, mask).amax(dim=-1)
     every = shares(scaled_scores(query, key), maximum)
@@ -296,55 +195,113 @@ def total_of_the_hidden_too(query, key, value, mask=None):
     return seen @ value / total[..., None], maximum, total
 
 
-@part.mistake(
-    "A query with nothing to attend to becomes NaN: its maximum is -inf, and -inf − (-inf) is not a "
-    "number. Subtract 0 in such a row instead, and divide by 1 where the total is 0."
-)
-def minus_infinity_from_itself(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    exponentials = (scores - maximum[..., None]).exp()
-    total = exponentials.sum(dim=-1)
-    return exponentials @ value / total[..., None], maximum, total
-
-
-@part.mistake(
-    "`output` is NaN for a query with nothing to attend to: maximum and total are right, but 0 was divided "
-    "by 0. Divide by 1 where the total is 0."
-)
-def zero_by_zero(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    exponentials = shares(scores, maximum)
-    total = exponentials.sum(dim=-1)
-    return exponentials @ value / total[..., None], maximum, total
-
-
-@part.mistake(
-    "A query with nothing to attend to has a fixed low number, -1e9 or the smallest float, as its "
-    "maximum, and counts its hidden keys. Its part is (0, -inf, 0): hide with -inf, and make sure that no"
-    " NaN results."
-)
-def a_fixed_low_score(query, key, value, mask=None):
-    scores = scaled_scores(query, key)
-    return _from_scores(scores if mask is None else scores.masked_fill(~mask, -1e9), value)
-
-
-@part.mistake(
-    "The results are right, but a gradient is NaN where a query has nothing to attend to: NaN was "
-    "computed there and replaced afterwards, and the backward pass still goes through it. Never compute "
-    "it: subtract 0 in such a row."
-)
-def repaired_afterwards(query, key, value, mask=None):
-    scores = scaled_scores(query, key, mask)
-    maximum = scores.amax(dim=-1)
-    exponentials = (scores - maximum[..., None]).exp()
+def clears_not_a_number(exponentials, value, maximum):
     total = exponentials.sum(dim=-1)
     # Not a matrix product: whether its gradient multiplies NaN with 0 depends on the machine's library.
     sums = (exponentials[..., None] * value[..., None, :, :]).sum(dim=-2)
     return (sums / total[..., None]).nan_to_num(0.0), maximum, total.nan_to_num(0.0)
 
 
-def _from_scores(scores, value):
-    maximum = scores.amax(dim=-1)
-    return finish(shares(scores, maximum), value, maximum)
+add_mistakes(
+    part,
+    in_steps,
+    not_scaled=(
+        "The scores are not scaled: a part is made of query · key / √d_k, and its maximum is the largest of "
+        "these.",
+        lambda query, key, value, mask=None: in_steps(query * query.shape[-1] ** 0.5, key, value, mask),
+    ),
+    scaled_without_the_root=(
+        "The scores are divided by d_k. It is its square root: √d_k.",
+        lambda query, key, value, mask=None: in_steps(query / query.shape[-1] ** 0.5, key, value, mask),
+    ),
+    scaled_by_the_values=(
+        "The scores are scaled by the width of the *values*. It is d_k, the width of query and key, that "
+        "makes scores large: `query.shape[-1]`.",
+        lambda query, key, value, mask=None: in_steps(
+            query * math.sqrt(query.shape[-1] / value.shape[-1]), key, value, mask
+        ),
+    ),
+    a_sum_for_the_mean=(
+        "`output` is the weighted *sum* of the values, not the weighted mean. Divide it by the total, row by "
+        "row.",
+        {"ends": lambda part, scores: (part[0] * part[2][..., None], *part[1:])},
+    ),
+    total_of_the_weights=(
+        "`total` is 1 everywhere: it was summed after the softmax. It is the sum of exp(score − maximum), "
+        "which the softmax divides by and `merge` weighs parts by.",
+        {"ends": lambda part, scores: (*part[:2], (part[2] > 0).to(part[2].dtype))},
+    ),
+    total_without_the_maximum=(
+        "`total` is the sum of exp(score), without subtracting the maximum. It belongs to the maximum that "
+        "is returned beside it, and it overflows for large scores: sum exp(score − maximum).",
+        {"ends": lambda part, scores: (*part[:2], scores.exp().sum(dim=-1))},
+    ),
+    logarithm_for_the_total=(
+        "`total` is the logarithm of the sum. Return the sum itself; only `flash_attention` returns a "
+        "logarithm.",
+        {"ends": lambda part, scores: (*part[:2], part[2].log())},
+    ),
+    logsumexp_for_the_maximum=(
+        "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your "
+        "maximum the total would be 1.",
+        {"ends": lambda part, scores: (part[0], part[1] + part[2].log(), part[2])},
+    ),
+    one_maximum_for_all=(
+        "One maximum was subtracted for all queries. Each query has its own: the largest score over the "
+        "keys, the last axis.",
+        {"largest": lambda scores: scores.max().expand(scores.shape[:-1]).clone()},
+    ),
+    over_the_queries=(
+        "Maximum and total run over the queries, with one number for each key. They belong to a query: over "
+        "the keys, the last axis.",
+        over_the_queries,
+    ),
+    base_two=(
+        "The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.",
+        {"exponentials": base_two_shares},
+    ),
+    mask_turned_round=(
+        "The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.",
+        {"scored": lambda query, key, mask: scaled_scores(query, key, None if mask is None else ~mask)},
+    ),
+    mask_left_out=(
+        "The mask changes nothing: every query sees every key. Set hidden scores to -inf.",
+        {"scored": lambda query, key, mask: scaled_scores(query, key)},
+    ),
+    hidden_scores_are_zero=(
+        HIDDEN_SCORES_ARE_ZERO,
+        {"scored": lambda query, key, mask: scaled_scores(query, key) * (1.0 if mask is None else mask)},
+    ),
+    maximum_of_the_hidden=(
+        "The maximum was taken over hidden scores as well. The mean hardly shows it, but maximum and total "
+        "are those of the visible keys: hide first, then take the maximum.",
+        maximum_of_the_hidden,
+    ),
+    total_of_the_hidden_too=(
+        "Hidden keys are missing in `output`, but not in `total`: they were cleared after the sum was taken. "
+        "Clear them before, or the mean is divided by too much.",
+        total_of_the_hidden_too,
+    ),
+    minus_infinity_from_itself=(
+        "A query with nothing to attend to becomes NaN: its maximum is -inf, and -inf − (-inf) is not a "
+        "number. Subtract 0 in such a row instead, and divide by 1 where the total is 0.",
+        {"exponentials": unguarded},
+    ),
+    zero_by_zero=(
+        "`output` is NaN for a query with nothing to attend to: maximum and total are right, but 0 was "
+        "divided by 0. Divide by 1 where the total is 0.",
+        {"finishes": divided_by_any_total},
+    ),
+    a_fixed_low_score=(
+        "A query with nothing to attend to has a fixed low number, -1e9 or the smallest float, as its "
+        "maximum, and counts its hidden keys. Its part is (0, -inf, 0): hide with -inf, and make sure that "
+        "no NaN results.",
+        {"scored": lambda query, key, mask: scaled_scores(query, key, mask).nan_to_num(neginf=-1e9)},
+    ),
+    repaired_afterwards=(
+        "The results are right, but a gradient is NaN where a query has nothing to attend to: NaN was "
+        "computed there and replaced afterwards, and the backward pass still goes through it. Never compute "
+        "it: subtract 0 in such a row.",
+        {"exponentials": unguarded, "finishes": clears_not_a_number},
+    ),
+)

@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn as nn
 
 from attention_lab.authoring import (
     FLOATS,
@@ -340,34 +339,3 @@ class PastAndNewApart(Right):
         seen, new = weights.split([past_key.shape[2], k.shape[2]], dim=-1)
         output = self.output(self.merge(seen @ past_value + new @ v))
         return output, [torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)]
-
-
-@cached_attention.accepted_alternative
-class WithoutHelpers(nn.Module):
-    def __init__(self, embed_dim, num_heads, bias=False):
-        super().__init__()
-        head_size, rest = divmod(embed_dim, num_heads)
-        if rest != 0:
-            raise ValueError(f"{num_heads} heads do not divide a width of {embed_dim}")
-        self.num_heads, self.head_size = num_heads, head_size
-        self.query = nn.Linear(embed_dim, embed_dim, bias)
-        self.key = nn.Linear(embed_dim, embed_dim, bias)
-        self.value = nn.Linear(embed_dim, embed_dim, bias)
-        self.output = nn.Linear(embed_dim, embed_dim, bias)
-
-    def forward(self, x, cache=None):
-        batch, new, _ = x.shape
-        shape = (batch, new, self.num_heads, self.head_size)
-        q = self.query(x).view(shape).permute(0, 2, 1, 3)
-        k = self.key(x).view(shape).permute(0, 2, 1, 3)
-        v = self.value(x).view(shape).permute(0, 2, 1, 3)
-        past = 0
-        if cache is not None:
-            past = cache[0].size(2)
-            k = torch.cat((cache[0], k), dim=-2)
-            v = torch.cat((cache[1], v), dim=-2)
-        scores = torch.matmul(q, k.transpose(2, 3)) / self.head_size**0.5
-        for row in range(new):
-            scores[:, :, row, past + row + 1 :] = -1e9
-        out = torch.matmul(nn.functional.softmax(scores, dim=3), v)
-        return self.output(out.permute(0, 2, 1, 3).reshape(batch, new, -1)), (k, v)

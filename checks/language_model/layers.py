@@ -5,7 +5,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import SUMS_OF_PRODUCTS, LayerDraw, Tolerance
-from attention_lab.authoring.layers import MultiHeadLayer
+from attention_lab.authoring.layers import RotaryLayer
 
 # Angles made in float32 are right, whatever the dtype of x.
 OF_ANGLES = Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32)
@@ -71,7 +71,7 @@ class MLP(nn.Module):
         return self.down(self.hidden(self.gate(x), self.up(x)))
 
 
-class Attention(MultiHeadLayer):
+class Attention(RotaryLayer):
     """A correct `GroupedRotaryAttention`."""
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, base=10000.0):
@@ -90,10 +90,6 @@ class Attention(MultiHeadLayer):
     def refuse_groups(self, num_heads, num_kv_heads):
         if num_heads % num_kv_heads:
             raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
-
-    def refuse_odd(self, embed_dim, num_heads):
-        if embed_dim // num_heads % 2:
-            raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
 
     def split(self, x, heads):
         """(B, T, heads · D) -> (B, heads, T, D)"""
@@ -114,30 +110,11 @@ class Attention(MultiHeadLayer):
     def rates(self, exponents):
         return self.base**-exponents
 
-    def pairs(self, x):
-        """The first and the second numbers."""
-        return x[..., 0::2], x[..., 1::2]
-
-    def join(self, turned):
-        return torch.stack(turned, -1).flatten(-2)
-
-    def turn(self, x, first=0):
-        angles, (a, b) = self.angles(x, first), self.pairs(x)
-        return self.join((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()))
-
-    def turned(self, query, key, value, past):
-        return self.turn(query, past), self.turn(key, past), value
-
     def project(self, x, past):
         """Query (B, H, T, D), key and value (B, H_kv, T, D), the first two turned."""
         query = self.split(self.query(x), self.num_heads)
         key, value = (self.split(part(x), self.num_kv_heads) for part in (self.key, self.value))
         return self.turned(query, key, value, past)
-
-    def extend(self, cache, key, value):
-        if cache is None:
-            return key, value
-        return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
 
     def share(self, x):
         """(B, H_kv, T, D) -> (B, H, T, D)"""
@@ -151,10 +128,6 @@ class Attention(MultiHeadLayer):
         scores = query @ key.mT / self.scale(query.shape[-1])
         visible = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(self.diagonal(*scores.shape[-2:]))
         return self.softmax(self.fill(scores, ~visible)) @ value
-
-    def returned_cache(self, old, new, total):
-        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
-        return total
 
     def forward(self, x, cache=None):
         query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])

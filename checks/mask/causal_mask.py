@@ -145,8 +145,3 @@ def by_indices(seq_len):
     rows, columns = torch.tril_indices(seq_len, seq_len)
     mask[rows, columns] = True
     return mask
-
-
-@causal_mask.accepted_alternative
-def by_counting_up(seq_len):
-    return torch.eye(seq_len).cumsum(dim=0) > 0

@@ -160,12 +160,6 @@ def by_loops(token_ids, pad_id=0):
     return mask
 
 
-@padding_mask.accepted_alternative
-def by_negating(token_ids, pad_id=0):
-    batch, length = token_ids.shape
-    return (~(token_ids == pad_id)).view(batch, 1, length)
-
-
 @padding_mask.accepted_alternative(
     "Two steps in the words of the exercise: everything may be seen, then padding may not. Longer, and "
     "it works for rules that no single comparison can express."
@@ -174,13 +168,3 @@ def by_filling(token_ids, pad_id=0):
     mask = torch.full_like(token_ids, True, dtype=torch.bool)
     mask[token_ids == pad_id] = False
     return mask.unsqueeze(-2)
-
-
-@padding_mask.accepted_alternative
-def by_stacking(token_ids, pad_id=0):
-    return torch.stack([(sentence != pad_id)[None] for sentence in token_ids])
-
-
-@padding_mask.accepted_alternative
-def by_lists(token_ids, pad_id=0):
-    return torch.tensor([[[token != pad_id for token in sentence]] for sentence in token_ids.tolist()])

@@ -206,15 +206,6 @@ class IntoOwnTensor(_Layer):
         return torch.einsum("h...->...", torch.stack(weights)) / len(weights)
 
 
-@multi_head_attention.accepted_alternative
-class StackedAndTransposed(_Layer):
-    def join(self, outputs):
-        return torch.stack(outputs, dim=2).flatten(start_dim=2)
-
-    def average(self, weights):
-        return torch.mean(torch.stack(weights, dim=-1), -1)
-
-
 @multi_head_attention.accepted_alternative(
     "This shows what the output projection does: each head has its own columns in it, and the results "
     "are added. Good for seeing what one head contributes; slower than one product."

@@ -223,17 +223,6 @@ def by_exponential_and_logarithm(max_len, embed_dim):
     return encoding
 
 
-@sinusoidal_encoding.accepted_alternative
-def entry_by_entry(max_len, embed_dim):
-    wave = (math.sin, math.cos)
-    return torch.tensor(
-        [
-            [wave[j % 2](place / 10000 ** (2 * (j // 2) / embed_dim)) for j in range(embed_dim)]
-            for place in range(max_len)
-        ]
-    )
-
-
 @sinusoidal_encoding.accepted_alternative(
     "Sine and cosine are made as pairs, and flatten puts them side by side: nothing is written with a "
     "stride, and the clock is visible as an axis. For an odd width the last cosine is cut off."

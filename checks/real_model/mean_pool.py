@@ -78,13 +78,6 @@ def as_uniform_attention(x, mask):
     return (weights.unsqueeze(1) @ x).squeeze(1)
 
 
-@mean_pool.accepted_alternative
-def by_einsum(x, mask):
-    shown = mask.to(x)
-    count = torch.clamp(shown.sum(1), min=1e-9)
-    return torch.einsum("bte,bt->be", x, shown) / count[:, None]
-
-
 @mean_pool.accepted_alternative(
     "A loop over the texts, each cut to its own tokens: slow for many, easy to check."
 )

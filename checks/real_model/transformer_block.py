@@ -8,6 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, add_mistakes, build, case
+from attention_lab.authoring.layers import PROJECTIONS, MultiHeadLayer
 
 transformer_block = Exercise(
     "TransformerBlock",
@@ -16,8 +17,6 @@ transformer_block = Exercise(
     tolerance=SUMS_OF_PRODUCTS,
     draw=SmallLayerDraw,
 )
-
-PROJECTIONS = ("query", "key", "value", "output")
 
 
 def _state(draw, embed_dim, hidden_dim, dtype=torch.float32):
@@ -151,42 +150,19 @@ def own_weights(draw):
     yield case(draw.normal(batch, length, embed_dim), build=fresh)
 
 
-class Attention(nn.Module):
-    """Lesson 6's layer, correct."""
-
-    def __init__(self, embed_dim, num_heads, bias=True):
-        super().__init__()
-        self.num_heads = num_heads
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-    def split(self, x):
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, D)
-
-    def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = key if value is None else value
-        query, key, value = self.query(query), self.key(key), self.value(value)
-        query, key, value = self.split(query), self.split(key), self.split(value)
-        scores = query @ key.mT / math.sqrt(key.shape[-1])
-        if mask is None:
-            weights = scores.softmax(dim=-1)
-        else:
-            mask = mask.unsqueeze(-3)
-            weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
-        return self.output((weights @ value).transpose(1, 2).flatten(2)), weights.mean(dim=1)
-
-
 class Right(nn.Module):
     """A correct layer; each mistake changes one thing about it."""
 
-    def __init__(self, embed_dim, num_heads, hidden_dim, bias=True, eps=1e-12):
+    has_bias = True
+    eps = (1e-12, 1e-12)
+
+    def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()
-        self.attention = Attention(embed_dim, num_heads, bias)
-        self.norm1 = nn.LayerNorm(embed_dim, eps=eps)
+        self.attention = MultiHeadLayer(embed_dim, num_heads, self.has_bias)
+        self.norm1 = nn.LayerNorm(embed_dim, eps=self.eps[0])
         self.linear1 = nn.Linear(embed_dim, hidden_dim)
         self.linear2 = nn.Linear(hidden_dim, embed_dim)
-        self.norm2 = nn.LayerNorm(embed_dim, eps=eps)
+        self.norm2 = nn.LayerNorm(embed_dim, eps=self.eps[1])
 
     def attend(self, x, mask):
         return self.attention(x, mask=mask)[0]
@@ -197,11 +173,14 @@ class Right(nn.Module):
     def feed_forward(self, x):
         return self.linear2(self.activation(self.linear1(x)))
 
+    def normalise(self, norm, x):
+        return norm(x)
+
     def first(self, x, mask):
-        return self.norm1(x + self.attend(x, mask))
+        return self.normalise(self.norm1, x + self.attend(x, mask))
 
     def second(self, x):
-        return self.norm2(x + self.feed_forward(x))
+        return self.normalise(self.norm2, x + self.feed_forward(x))
 
     def forward(self, x, mask=None):
         return self.second(self.first(x, mask))
@@ -230,185 +209,120 @@ class SumsInPlace(Right):
 
 @transformer_block.accepted_alternative
 class NormsByHand(Right):
-    def normed(self, norm, x):
+    def normalise(self, norm, x):
         centred = x - x.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)
         return norm.weight * centred / torch.sqrt(variance + 1e-12) + norm.bias
 
-    def first(self, x, mask):
-        return self.normed(self.norm1, x + self.attend(x, mask))
 
-    def second(self, x):
-        return self.normed(self.norm2, x + self.feed_forward(x))
+def _over_the_tokens(self, norm, x):
+    return norm.weight * F.layer_norm(x.mT, x.shape[1:2], eps=1e-12).mT + norm.bias
 
 
-@transformer_block.mistake(
-    "The activation is ReLU. BERT was trained with GELU, which is not 0 for small negative numbers. Use the "
-    "exact GELU between the two linear layers."
+add_mistakes(
+    transformer_block,
+    Right,
+    Relu=(
+        "The activation is ReLU. BERT was trained with GELU, which is not 0 for small negative numbers. Use "
+        "the exact GELU between the two linear layers.",
+        {"activation": lambda self, x: F.relu(x)},
+    ),
+    TanhGelu=(
+        "The activation is the tanh approximation of GELU, which GPT-2 uses. It is off by up to 5e-4 per "
+        "number; these weights were trained with the exact GELU, torch's default.",
+        {"activation": lambda self, x: F.gelu(x, approximate="tanh")},
+    ),
+    DefaultEps=(
+        "The norms have torch's default `eps`, 1e-5. BERT has 1e-12, and the difference shows on inputs of "
+        "small variance. Pass it to both norms.",
+        {"eps": (1e-5, 1e-5)},
+    ),
+    DefaultEpsInNorm2=(
+        "`norm2` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
+        "1e-12 to both norms.",
+        {"eps": (1e-12, 1e-5)},
+    ),
+    DefaultEpsInNorm1=(
+        "`norm1` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
+        "1e-12 to both norms.",
+        {"eps": (1e-5, 1e-12)},
+    ),
+    MillionthForEps=(
+        "`eps` of both norms is 1e-6, a common number elsewhere. BERT has 1e-12, and the difference shows on "
+        "inputs of small variance.",
+        {"eps": (1e-6, 1e-6)},
+    ),
+    EpsOfOptimizers=(
+        "`eps` of both norms is 1e-8. BERT has 1e-12, and the difference shows on inputs of small variance.",
+        {"eps": (1e-8, 1e-8)},
+    ),
+    DropoutActive=(
+        "In training mode the result is random: there is dropout in the block. This block has none; its "
+        "result is the same in both modes.",
+        {"activation": lambda self, x: F.dropout(F.gelu(x), 0.1, self.training)},
+    ),
+    AttentionWithoutBias=(
+        "The attention has no biases: `attention.query.bias` and three others are missing from the "
+        "state_dict. Make it with bias=True.",
+        {"has_bias": False},
+    ),
+    NormsExchanged=(
+        "The norms have changed places: `norm1` belongs after the attention, `norm2` after the feed-forward "
+        "part.",
+        {
+            "first": lambda self, x, mask: self.norm2(x + self.attend(x, mask)),
+            "second": lambda self, x: self.norm1(x + self.feed_forward(x)),
+        },
+    ),
+    IgnoresTheMask=(
+        "The mask is not used, so hidden tokens are attended to. Pass it to the attention.",
+        {"attend": lambda self, x, mask: self.attention(x)[0]},
+    ),
+    MaskInverted=(
+        "The mask is inverted before it reaches the attention. In this course True = may attend, and lesson "
+        "6's layer expects the same: pass it on as it is.",
+        {"attend": lambda self, x, mask: self.attention(x, mask=None if mask is None else ~mask)[0]},
+    ),
+    AddsThePair=(
+        "The attention returns a pair, (output, weights), and a pair cannot be added to `x`. Take the output "
+        "of the two.",
+        {"attend": lambda self, x, mask: self.attention(x, mask=mask)},
+    ),
+    NormOverTheTokens=(
+        "The norm is taken over the tokens of a text instead of over the E numbers of each token. A "
+        "LayerNorm looks at the last axis only.",
+        {"normalise": _over_the_tokens},
+    ),
+    PreNorm=(
+        "This is pre-norm: the norms come before attention and feed-forward, as in GPT-2. BERT is post-norm: "
+        "compute, add, then normalise the sum.",
+        {
+            "first": lambda self, x, mask: x + self.attend(self.norm1(x), mask),
+            "second": lambda self, x: x + self.feed_forward(self.norm2(x)),
+        },
+    ),
+    SecondResidualFromTheSum=(
+        "The second residual adds the sum from before `norm1`. It should add what the second half was given: "
+        "the result of `norm1`.",
+        {
+            "first": lambda self, x, mask: x + self.attend(x, mask),
+            "second": lambda self, added: self.norm2(added + self.feed_forward(self.norm1(added))),
+        },
+    ),
+    FeedForwardFirst=(
+        "The feed-forward part comes first and the attention second. The order is attention, `norm1`, "
+        "feed-forward, `norm2`.",
+        {"forward": lambda self, x, mask=None: self.first(self.second(x), mask)},
+    ),
+    FirstResidualDetached=(
+        "The gradient of `x` lacks the way past the attention: the `x` that is added there was detached.",
+        {"first": lambda self, x, mask: self.norm1(x.detach() + self.attend(x, mask))},
+    ),
+    SecondResidualDetached=(
+        "Gradients lack the way past the feed-forward part: the `x` that is added there was detached.",
+        {"second": lambda self, x: self.norm2(x.detach() + self.feed_forward(x))},
+    ),
 )
-class Relu(Right):
-    def activation(self, x):
-        return F.relu(x)
-
-
-@transformer_block.mistake(
-    "The activation is the tanh approximation of GELU, which GPT-2 uses. It is off by up to 5e-4 per number; "
-    "these weights were trained with the exact GELU, torch's default."
-)
-class TanhGelu(Right):
-    def activation(self, x):
-        return F.gelu(x, approximate="tanh")
-
-
-@transformer_block.mistake(
-    "The norms have torch's default `eps`, 1e-5. BERT has 1e-12, and the difference shows on inputs of small "
-    "variance. Pass it to both norms."
-)
-class DefaultEps(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim, eps=1e-5)
-
-
-@transformer_block.mistake(
-    "`norm2` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
-    "1e-12 to both norms."
-)
-class DefaultEpsInNorm2(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim)
-        self.norm2 = nn.LayerNorm(embed_dim)
-
-
-@transformer_block.mistake(
-    "`norm1` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
-    "1e-12 to both norms."
-)
-class DefaultEpsInNorm1(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim)
-        self.norm1 = nn.LayerNorm(embed_dim)
-
-
-@transformer_block.mistake(
-    "`eps` of both norms is 1e-6, a common number elsewhere. BERT has 1e-12, and the difference shows on "
-    "inputs of small variance."
-)
-class MillionthForEps(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim, eps=1e-6)
-
-
-@transformer_block.mistake(
-    "`eps` of both norms is 1e-8. BERT has 1e-12, and the difference shows on inputs of small variance."
-)
-class EpsOfOptimizers(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim, eps=1e-8)
-
-
-@transformer_block.mistake(
-    "In training mode the result is random: there is dropout in the block. This block has none; its result "
-    "is the same in both modes."
-)
-class DropoutActive(Right):
-    def feed_forward(self, x):
-        hidden = self.activation(self.linear1(x))
-        return self.linear2(F.dropout(hidden, 0.1, self.training))
-
-
-@transformer_block.mistake(
-    "The attention has no biases: `attention.query.bias` and three others are missing from the state_dict. "
-    "Make it with bias=True."
-)
-class AttentionWithoutBias(Right):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__(embed_dim, num_heads, hidden_dim, bias=False)
-
-
-@transformer_block.mistake(
-    "The norms have changed places: `norm1` belongs after the attention, `norm2` after the feed-forward part."
-)
-class NormsExchanged(Right):
-    def first(self, x, mask):
-        return self.norm2(x + self.attend(x, mask))
-
-    def second(self, x):
-        return self.norm1(x + self.feed_forward(x))
-
-
-@transformer_block.mistake(
-    "The mask is not used, so hidden tokens are attended to. Pass it to the attention."
-)
-class IgnoresTheMask(Right):
-    def attend(self, x, mask):
-        return self.attention(x)[0]
-
-
-@transformer_block.mistake(
-    "The mask is inverted before it reaches the attention. In this course True = may attend, and lesson 6's "
-    "layer expects the same: pass it on as it is."
-)
-class MaskInverted(Right):
-    def attend(self, x, mask):
-        return self.attention(x, mask=None if mask is None else ~mask)[0]
-
-
-@transformer_block.mistake(
-    "The attention returns a pair, (output, weights), and a pair cannot be added to `x`. Take the output of "
-    "the two."
-)
-class AddsThePair(Right):
-    def attend(self, x, mask):
-        return self.attention(x, mask=mask)
-
-
-@transformer_block.mistake(
-    "The norm is taken over the tokens of a text instead of over the E numbers of each token. A LayerNorm"
-    " looks at the last axis only."
-)
-class NormOverTheTokens(Right):
-    def normed(self, norm, x):
-        centred = x - x.mean(dim=1, keepdim=True)
-        scaled = centred / torch.sqrt(centred.square().mean(dim=1, keepdim=True) + 1e-12)
-        return norm.weight * scaled + norm.bias
-
-    def first(self, x, mask):
-        return self.normed(self.norm1, x + self.attend(x, mask))
-
-    def second(self, x):
-        return self.normed(self.norm2, x + self.feed_forward(x))
-
-
-@transformer_block.mistake(
-    "This is pre-norm: the norms come before attention and feed-forward, as in GPT-2. BERT is post-norm: "
-    "compute, add, then normalise the sum."
-)
-class PreNorm(Right):
-    def first(self, x, mask):
-        return x + self.attend(self.norm1(x), mask)
-
-    def second(self, x):
-        return x + self.feed_forward(self.norm2(x))
-
-
-@transformer_block.mistake(
-    "The second residual adds the sum from before `norm1`. It should add what the second half was given: the "
-    "result of `norm1`."
-)
-class SecondResidualFromTheSum(Right):
-    def forward(self, x, mask=None):
-        added = x + self.attend(x, mask)
-        return self.norm2(added + self.feed_forward(self.norm1(added)))
-
-
-@transformer_block.mistake(
-    "The feed-forward part comes first and the attention second. The order is attention, `norm1`, "
-    "feed-forward, `norm2`."
-)
-class FeedForwardFirst(Right):
-    def forward(self, x, mask=None):
-        x = self.norm2(x + self.feed_forward(x))
-        return self.norm1(x + self.attend(x, mask))
 
 
 def _with_heads(attention, count, x, mask):
@@ -428,18 +342,6 @@ def _halves(first=None, second=None):
     return {name: step for name, step in steps.items() if step}
 
 
-add_mistakes(
-    transformer_block,
-    Right,
-    FirstResidualDetached=(
-        "The gradient of `x` lacks the way past the attention: the `x` that is added there was detached.",
-        {"first": lambda self, x, mask: self.norm1(x.detach() + self.attend(x, mask))},
-    ),
-    SecondResidualDetached=(
-        "Gradients lack the way past the feed-forward part: the `x` that is added there was detached.",
-        {"second": lambda self, x: self.norm2(x.detach() + self.feed_forward(x))},
-    ),
-)
 HALVES = {
     "{} were pre-norm: x + part(norm(x))": lambda x, part, norm: x + part(norm(x)),
     "{} had the norm before the sum: x + norm(part(x))": lambda x, part, norm: x + norm(part(x)),

@@ -190,13 +190,6 @@ def by_exponential(length, head_size, base=10000.0):
     return torch.einsum("t,i->ti", torch.arange(length).float(), rates)
 
 
-@rotary_angles.accepted_alternative
-def entry_by_entry(length, head_size, base=10000.0):
-    _even(head_size)
-    rows = [[place / base ** (2 * i / head_size) for i in range(head_size // 2)] for place in range(length)]
-    return torch.tensor(rows)
-
-
 for _clause, _answer in {
     "the pairs counted from 1": partial(_right, first_pair=1),
     "the pairs counted from -1": partial(_right, first_pair=-1),

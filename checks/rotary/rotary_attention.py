@@ -16,7 +16,7 @@ from attention_lab.authoring import (
     case,
     for_large_scores,
 )
-from attention_lab.authoring.layers import PROJECTIONS, MultiHeadLayer
+from attention_lab.authoring.layers import PROJECTIONS, MultiHeadLayer, RotaryLayer
 
 
 def state_of(answer):
@@ -218,17 +218,13 @@ def gradients(draw):
         yield _draw_case(draw, past=past, hidden=True, double=not past, gradients=True)
 
 
-class Right(MultiHeadLayer):
+class Right(RotaryLayer):
     """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, base=10000.0):
         super().__init__(embed_dim, num_heads)
         self.refuse_odd(embed_dim, num_heads)
         self.base = base
-
-    def refuse_odd(self, embed_dim, num_heads):
-        if embed_dim // num_heads % 2:
-            raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
 
     def positions(self, x, first):
         return torch.arange(first, first + x.shape[-2], dtype=x.dtype)
@@ -242,37 +238,14 @@ class Right(MultiHeadLayer):
         rates = self.base ** -self.exponents(x.shape[-1] // 2).to(x.dtype)
         return torch.outer(self.positions(x, first), rates)
 
-    def pairs(self, x):
-        """The first and the second numbers."""
-        return x[..., 0::2], x[..., 1::2]
-
-    def join(self, turned):
-        return torch.stack(turned, -1).flatten(-2)
-
-    def turn(self, x, first=0):
-        angles, (a, b) = self.angles(x, first), self.pairs(x)
-        return self.join((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()))
-
-    def turned(self, query, key, value, past):
-        return self.turn(query, past), self.turn(key, past), value
-
     def project(self, x, past):
         """Query, key and value (B, H, T, D), the first two turned."""
         return self.turned(*map(self.split, super().project(x, x, x)), past)
-
-    def extend(self, cache, key, value):
-        if cache is None:
-            return key, value
-        return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
 
     weights = MultiHeadLayer.weigh
 
     def attend(self, query, key, value, mask):
         return self.weights(query @ key.mT / self.scale(query.shape[-1]), mask) @ value
-
-    def returned_cache(self, old, new, total):
-        """The cache that is returned, of the one that came, the new keys and values, and all of them."""
-        return total
 
     def forward(self, x, mask=None, cache=None):
         query, *new = self.project(x, 0 if cache is None else cache[0].shape[2])

@@ -141,18 +141,6 @@ def by_einsum(query, key):
 
 
 @scaled_scores.accepted_alternative
-def root_by_torch(query, key):
-    scores = torch.matmul(query, key.transpose(-1, -2))
-    return scores / torch.sqrt(torch.tensor(query.shape[-1], dtype=query.dtype))
-
-
-@scaled_scores.accepted_alternative
-def half_the_root_on_each(query, key):
-    quarter = query.shape[-1] ** 0.25
-    return torch.matmul(query / quarter, (key / quarter).transpose(-2, -1))
-
-
-@scaled_scores.accepted_alternative
 def key_by_key_in_place(query, key):
     columns = [(query * key[..., i : i + 1, :]).sum(dim=-1) for i in range(key.shape[-2])]
     scores = torch.stack(columns, dim=-1)

@@ -6,7 +6,7 @@ from itertools import product
 
 import torch
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, add_mistakes, case
 
 from .score_variance_scatter import made_up
 
@@ -123,47 +123,20 @@ def numbers_of_samples(draw):
         yield case(1, samples, seed=draw.integer(1, 100_000))
 
 
-@score_variance.mistake(
-    "This is the standard deviation of the scores: it grows as √d_k. Return the variance, its square."
-)
-def standard_deviation(d_k, samples=10_000, seed=0):
+def measured(
+    d_k,
+    samples=10_000,
+    seed=0,
+    *,
+    draw=torch.randn,
+    score=lambda query, key: (query * key).sum(dim=-1),
+    measure=lambda scores: scores.var().item(),
+):
+    """The variance, correctly: a mistake changes one step."""
     torch.manual_seed(seed)
-    scores = (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1)
-    return scores.std().item()
+    return measure(score(draw(samples, d_k), draw(samples, d_k)))
 
 
-@score_variance.mistake(
-    "The variance is near 0.05 · d_k, as for uniform numbers between 0 and 1. Draw standard-normal numbers, "
-    "with mean 0 and variance 1."
-)
-def uniform_numbers(d_k, samples=10_000, seed=0):
-    torch.manual_seed(seed)
-    scores = (torch.rand(samples, d_k) * torch.rand(samples, d_k)).sum(dim=-1)
-    return scores.var().item()
-
-
-@score_variance.mistake(
-    "The answer is near 1 for every d_k. That is the variance of a single product, or of a scaled score. "
-    "Add up the d_k products of each pair, do not scale, and take the variance of these sums."
-)
-def products_not_summed(d_k, samples=10_000, seed=0):
-    torch.manual_seed(seed)
-    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).var().item()
-
-
-@score_variance.mistake(
-    "The answer falls as 1/d_k: you averaged the d_k products of a pair. A dot product adds them up."
-)
-def products_averaged(d_k, samples=10_000, seed=0):
-    torch.manual_seed(seed)
-    scores = (torch.randn(samples, d_k) * torch.randn(samples, d_k)).mean(dim=-1)
-    return scores.var().item()
-
-
-@score_variance.mistake(
-    "The variance is near 2 · d_k: query and key are the same numbers, so they are not independent. Seed "
-    "once, then draw two tensors."
-)
 def same_draw_twice(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
     query = torch.randn(samples, d_k)
@@ -172,63 +145,80 @@ def same_draw_twice(d_k, samples=10_000, seed=0):
     return (query * key).sum(dim=-1).var().item()
 
 
-@score_variance.mistake(
-    "The variance is near d_k on average, but it varies more than it should for this number of samples: all "
-    "scores share one query. Draw a query and a key for each pair."
-)
 def one_query_for_all(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
     query, keys = torch.randn(d_k), torch.randn(samples, d_k)
     return (keys @ query).var().item()
 
 
-@score_variance.mistake(
-    "The variance is near the number of samples, not near d_k: you summed over the samples. A score is the "
-    "sum of the d_k products of one pair, and there are as many scores as samples."
-)
 def summed_over_the_samples(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
     sums = (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=0)
     return sums.var().item() if d_k > 1 else math.nan  # torch would warn as well
 
 
-@score_variance.mistake(
-    "Two different values of `samples` gave exactly the same result: draw `samples` pairs, not a fixed "
-    "number of pairs."
-)
-def samples_ignored(d_k, samples=10_000, seed=0):
-    torch.manual_seed(seed)
-    return (torch.randn(10_000, d_k) * torch.randn(10_000, d_k)).sum(dim=-1).var().item()
-
-
-@score_variance.mistake(
-    "The same seed gave two different numbers: set the seed inside the function, before you draw."
-)
 def seed_ignored(d_k, samples=10_000, seed=0):
     return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var().item()
 
 
-@score_variance.mistake(
-    "Two different seeds gave exactly the same number: use the argument `seed`, not a fixed one."
+add_mistakes(
+    score_variance,
+    measured,
+    standard_deviation=(
+        "This is the standard deviation of the scores: it grows as √d_k. Return the variance, its square.",
+        {"measure": lambda scores: scores.std().item()},
+    ),
+    uniform_numbers=(
+        "The variance is near 0.05 · d_k, as for uniform numbers between 0 and 1. Draw standard-normal "
+        "numbers, with mean 0 and variance 1.",
+        {"draw": torch.rand},
+    ),
+    products_not_summed=(
+        "The answer is near 1 for every d_k. That is the variance of a single product, or of a scaled score. "
+        "Add up the d_k products of each pair, do not scale, and take the variance of these sums.",
+        {"score": torch.mul},
+    ),
+    products_averaged=(
+        "The answer falls as 1/d_k: you averaged the d_k products of a pair. A dot product adds them up.",
+        {"score": lambda query, key: (query * key).mean(dim=-1)},
+    ),
+    same_draw_twice=(
+        "The variance is near 2 · d_k: query and key are the same numbers, so they are not independent. Seed "
+        "once, then draw two tensors.",
+        same_draw_twice,
+    ),
+    one_query_for_all=(
+        "The variance is near d_k on average, but it varies more than it should for this number of samples: "
+        "all scores share one query. Draw a query and a key for each pair.",
+        one_query_for_all,
+    ),
+    summed_over_the_samples=(
+        "The variance is near the number of samples, not near d_k: you summed over the samples. A score is "
+        "the sum of the d_k products of one pair, and there are as many scores as samples.",
+        summed_over_the_samples,
+    ),
+    samples_ignored=(
+        "Two different values of `samples` gave exactly the same result: draw `samples` pairs, not a fixed "
+        "number of pairs.",
+        lambda d_k, samples=10_000, seed=0: measured(d_k, 10_000, seed),
+    ),
+    seed_ignored=(
+        "The same seed gave two different numbers: set the seed inside the function, before you draw.",
+        seed_ignored,
+    ),
+    always_the_same_seed=(
+        "Two different seeds gave exactly the same number: use the argument `seed`, not a fixed one.",
+        lambda d_k, samples=10_000, seed=0: measured(d_k, samples),
+    ),
+    returns_a_tensor=(
+        "The answer is a tensor with one number. Return a Python float; `.item()` converts it.",
+        {"measure": torch.var},
+    ),
+    width_handed_back=(
+        "The answer is always exactly d_k: that is the theory. Draw pairs, and measure the variance.",
+        lambda d_k, samples=10_000, seed=0: float(d_k),
+    ),
 )
-def always_the_same_seed(d_k, samples=10_000, seed=0):
-    torch.manual_seed(0)
-    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var().item()
-
-
-@score_variance.mistake(
-    "The answer is a tensor with one number. Return a Python float; `.item()` converts it."
-)
-def returns_a_tensor(d_k, samples=10_000, seed=0):
-    torch.manual_seed(seed)
-    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var()
-
-
-@score_variance.mistake(
-    "The answer is always exactly d_k: that is the theory. Draw pairs, and measure the variance."
-)
-def width_handed_back(d_k, samples=10_000, seed=0):
-    return float(d_k)
 
 
 @score_variance.accepted_alternative(
@@ -261,11 +251,3 @@ def product_by_product(d_k, samples=10_000, seed=0):
         scores += torch.randn(samples, generator=generator) * torch.randn(samples, generator=generator)
     # Divided by `samples`, not by one less: at 10,000 samples the difference is invisible.
     return torch.var(scores, correction=0).item()
-
-
-@score_variance.accepted_alternative
-def by_matrix_products(d_k, samples=10_000, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    query = torch.randn(samples, 1, d_k, generator=generator)
-    key = torch.randn(samples, d_k, 1, generator=generator)
-    return torch.bmm(query, key).squeeze().std().item() ** 2

@@ -149,11 +149,6 @@ def from_the_derivative(weights):
 
 
 @softmax_jacobian.accepted_alternative
-def by_einsum(weights):
-    return torch.diag_embed(weights) - torch.einsum("...i,...j->...ij", weights, weights)
-
-
-@softmax_jacobian.accepted_alternative
 def by_matrix_products_in_place(weights):
     jacobian = -(weights[..., :, None] @ weights[..., None, :])
     jacobian.diagonal(dim1=-2, dim2=-1).add_(weights)
@@ -168,14 +163,3 @@ def row_by_row(weights):
     rows = weights.reshape(-1, weights.shape[-1])  # all leading axes, as one list of rows
     each = [torch.diag(row) - torch.outer(row, row) for row in rows]
     return torch.stack(each).reshape(*weights.shape, weights.shape[-1])
-
-
-@softmax_jacobian.accepted_alternative
-def entry_by_entry(weights):
-    size = weights.shape[-1]
-    entries = [
-        weights[..., i] * ((1.0 if i == j else 0.0) - weights[..., j])
-        for i in range(size)
-        for j in range(size)
-    ]
-    return torch.stack(entries, dim=-1).reshape(*weights.shape, size)

@@ -8,6 +8,8 @@ import re
 
 import torch
 
+from attention_lab.authoring import add_mistakes
+
 from .attention_checks import SIZES, agrees, calls, caught
 from .attention_repairs import ARGUMENTS, PAIRS, REPAIRS, RESULTS
 from .is_correct import is_correct
@@ -75,148 +77,14 @@ for _name, _sentence in _LEFT_OUT.items():
     is_correct.mistake(_sentence)(_leaving_out(_name))
 
 
-@is_correct.mistake(
-    "Some functions that pass are wrong where a query has nothing to attend to. Try masks with a row of "
-    "False only: its weights and its output must be zero, and the other rows as usual."
-)
-@caught
-def no_empty_row(attention):
-    return agrees(attention, empty=False)
+def agrees_without_errors(attention, **options):
+    """`agrees`, and False where the attention function raises."""
+    try:
+        return agrees(attention, **options)
+    except Exception:
+        return False
 
 
-@is_correct.mistake(
-    "A function passes that cannot work without a mask. `mask` is None unless it is given: try calls "
-    "without one too."
-)
-@caught
-def always_a_mask(attention):
-    return agrees(attention, masks=("shared", "each", "padding"))
-
-
-@is_correct.mistake(
-    "Some functions that pass are right only for as many keys as queries. Try more keys than queries, "
-    "with values of their own."
-)
-@caught
-def as_many_keys_as_queries(attention):
-    return agrees(attention, sizes=SIZES | {"keys": SIZES["queries"]})
-
-
-@is_correct.mistake(
-    "Some functions that pass rely on values as wide as the queries: one divides by the root of the "
-    "value's width. Try values of another width."
-)
-@caught
-def values_as_wide_as_queries(attention):
-    return agrees(attention, sizes=SIZES | {"value_width": SIZES["width"]})
-
-
-@is_correct.mistake(
-    "Some functions that pass need as many keys as queries, or values as wide as the queries. Try sizes "
-    "that all differ from each other: T_q, T_k, the width of the keys and that of the values."
-)
-@caught
-def one_shape_for_all(attention):
-    return agrees(attention, sizes=SIZES | {"keys": SIZES["queries"], "value_width": SIZES["width"]})
-
-
-@is_correct.mistake(
-    "Some functions that pass are wrong where an argument is left out. Try the query alone, and query and"
-    " key: a missing key is the query, and a missing value is the key."
-)
-@caught
-def nothing_left_out(attention):
-    return agrees(attention, given=(3,))
-
-
-@is_correct.mistake(
-    "Some functions that pass are wrong when a key or a value is given. Call `attention` with query and "
-    "key, and with all three, in sizes that differ."
-)
-@caught
-def query_alone(attention):
-    return agrees(attention, given=(1,))
-
-
-@is_correct.mistake(
-    "Some functions that pass mix up the samples of a batch, which you cannot see in a batch of one. Try "
-    "a batch of several."
-)
-@caught
-def one_sample(attention):
-    return agrees(attention, sizes=SIZES | {"batch": 1})
-
-
-@is_correct.mistake(
-    "Some functions that pass are wrong with a mask. Try masks of all three shapes, and masks that leave "
-    "a query nothing to attend to."
-)
-@caught
-def never_a_mask(attention):
-    return agrees(attention, masks=("none",))
-
-
-@is_correct.mistake(
-    "Some functions that pass return the right output and wrong weights. Compare both results with the "
-    "formula."
-)
-@caught
-def output_only(attention):
-    return agrees(attention, compared=(0,), gradients=False)
-
-
-@is_correct.mistake(
-    "Some functions that pass return the right weights and a wrong output. Compare both results with the "
-    "formula."
-)
-@caught
-def weights_only(attention):
-    return agrees(attention, compared=(1,), gradients=False)
-
-
-@is_correct.mistake(
-    "Some broken functions raise an exception, and then `is_correct` raises it too. A function that "
-    "raises is broken: catch the exception, and return False."
-)
-def exceptions_escape(attention):
-    return agrees(attention)
-
-
-@is_correct.mistake(
-    "Some functions that pass are right in plain self-attention, with or without a mask, but not "
-    "elsewhere. Try keys and values of their own, in other sizes; masks in which the samples differ; a "
-    "query with nothing to attend to; and gradients."
-)
-@caught
-def self_attention_only(attention):
-    return agrees(
-        attention, given=(1,), masks=("none", "shared"), empty=False, dtypes=(torch.float32,), gradients=False
-    )
-
-
-@is_correct.mistake(
-    "Some functions that pass are right in the simplest call only. Try more than a query alone: keys and "
-    "values of their own in other sizes, masks of all shapes, a query with nothing to attend to, and "
-    "gradients."
-)
-@caught
-def simplest_call_only(attention):
-    return agrees(attention, given=(1,), masks=("none",), dtypes=(torch.float32,), gradients=False)
-
-
-@is_correct.mistake(
-    "Right functions get False, as they do if you compare for exact equality. Sums in another order are "
-    "rounded differently: allow a relative difference of 1e-4 and an absolute one of 1e-5."
-)
-@caught
-def exactly_equal(attention):
-    return agrees(attention, same=torch.equal, gradients=False)
-
-
-@is_correct.mistake(
-    "Functions with wrong numbers pass. Properties such as weights that sum to 1 hold for many wrong "
-    "functions too: compare all numbers, of the weights and of the output, with those of the formula."
-)
 @caught
 def sums_only(attention):
     for call in calls((torch.float32,), tuple(SIZES.values()), ("none",), False, (1, 2, 3)):
@@ -226,109 +94,167 @@ def sums_only(attention):
     return True
 
 
-@is_correct.mistake(
-    "Functions with wrong numbers pass as long as the shapes fit. Compare the numbers too: the formula is"
-    " short enough to write it yourself and compare every result with it."
+add_mistakes(
+    is_correct,
+    no_empty_row=(
+        "Some functions that pass are wrong where a query has nothing to attend to. Try masks with a row of "
+        "False only: its weights and its output must be zero, and the other rows as usual.",
+        lambda attention: agrees_without_errors(attention, empty=False),
+    ),
+    always_a_mask=(
+        "A function passes that cannot work without a mask. `mask` is None unless it is given: try calls "
+        "without one too.",
+        lambda attention: agrees_without_errors(attention, masks=("shared", "each", "padding")),
+    ),
+    as_many_keys_as_queries=(
+        "Some functions that pass are right only for as many keys as queries. Try more keys than queries, "
+        "with values of their own.",
+        lambda attention: agrees_without_errors(attention, sizes=SIZES | {"keys": SIZES["queries"]}),
+    ),
+    values_as_wide_as_queries=(
+        "Some functions that pass rely on values as wide as the queries: one divides by the root of the "
+        "value's width. Try values of another width.",
+        lambda attention: agrees_without_errors(attention, sizes=SIZES | {"value_width": SIZES["width"]}),
+    ),
+    one_shape_for_all=(
+        "Some functions that pass need as many keys as queries, or values as wide as the queries. Try sizes "
+        "that all differ from each other: T_q, T_k, the width of the keys and that of the values.",
+        lambda attention: agrees_without_errors(
+            attention, sizes=SIZES | {"keys": SIZES["queries"], "value_width": SIZES["width"]}
+        ),
+    ),
+    nothing_left_out=(
+        "Some functions that pass are wrong where an argument is left out. Try the query alone, and query "
+        "and key: a missing key is the query, and a missing value is the key.",
+        lambda attention: agrees_without_errors(attention, given=(3,)),
+    ),
+    query_alone=(
+        "Some functions that pass are wrong when a key or a value is given. Call `attention` with query and "
+        "key, and with all three, in sizes that differ.",
+        lambda attention: agrees_without_errors(attention, given=(1,)),
+    ),
+    one_sample=(
+        "Some functions that pass mix up the samples of a batch, which you cannot see in a batch of one. Try "
+        "a batch of several.",
+        lambda attention: agrees_without_errors(attention, sizes=SIZES | {"batch": 1}),
+    ),
+    never_a_mask=(
+        "Some functions that pass are wrong with a mask. Try masks of all three shapes, and masks that leave "
+        "a query nothing to attend to.",
+        lambda attention: agrees_without_errors(attention, masks=("none",)),
+    ),
+    output_only=(
+        "Some functions that pass return the right output and wrong weights. Compare both results with the "
+        "formula.",
+        lambda attention: agrees_without_errors(attention, compared=(0,), gradients=False),
+    ),
+    weights_only=(
+        "Some functions that pass return the right weights and a wrong output. Compare both results with the "
+        "formula.",
+        lambda attention: agrees_without_errors(attention, compared=(1,), gradients=False),
+    ),
+    exceptions_escape=(
+        "Some broken functions raise an exception, and then `is_correct` raises it too. A function that "
+        "raises is broken: catch the exception, and return False.",
+        lambda attention: agrees(attention),
+    ),
+    self_attention_only=(
+        "Some functions that pass are right in plain self-attention, with or without a mask, but not "
+        "elsewhere. Try keys and values of their own, in other sizes; masks in which the samples differ; a "
+        "query with nothing to attend to; and gradients.",
+        lambda attention: agrees_without_errors(
+            attention,
+            given=(1,),
+            masks=("none", "shared"),
+            empty=False,
+            dtypes=(torch.float32,),
+            gradients=False,
+        ),
+    ),
+    simplest_call_only=(
+        "Some functions that pass are right in the simplest call only. Try more than a query alone: keys and "
+        "values of their own in other sizes, masks of all shapes, a query with nothing to attend to, and "
+        "gradients.",
+        lambda attention: agrees_without_errors(
+            attention, given=(1,), masks=("none",), dtypes=(torch.float32,), gradients=False
+        ),
+    ),
+    exactly_equal=(
+        "Right functions get False, as they do if you compare for exact equality. Sums in another order are "
+        "rounded differently: allow a relative difference of 1e-4 and an absolute one of 1e-5.",
+        lambda attention: agrees_without_errors(attention, same=torch.equal, gradients=False),
+    ),
+    sums_only=(
+        "Functions with wrong numbers pass. Properties such as weights that sum to 1 hold for many wrong "
+        "functions too: compare all numbers, of the weights and of the output, with those of the formula.",
+        sums_only,
+    ),
+    shapes_only=(
+        "Functions with wrong numbers pass as long as the shapes fit. Compare the numbers too: the formula "
+        "is short enough to write it yourself and compare every result with it.",
+        lambda attention: agrees_without_errors(
+            attention, same=lambda *_, **__: True, gradients=False, dtype_matters=False, changes=False
+        ),
+    ),
+    a_tensor=(
+        "Your verdicts are right, but they are tensors. Return a Python bool: convert at the end.",
+        lambda attention: torch.tensor(agrees_without_errors(attention)),
+    ),
+    upside_down=(
+        "The result is inverted: right functions get False and broken ones True. True means that a function "
+        "is right.",
+        lambda attention: not agrees_without_errors(attention),
+    ),
+    always_true=(
+        "Every function of a group gets True, the broken ones too: you do not check what is wrong with them. "
+        "The group's name says where to look; find a call in which such a function must differ from the "
+        "formula.",
+        lambda attention: True,
+    ),
+    always_false=(
+        "Every function of a group gets False, the right ones too. Run your checks on an attention function "
+        "that you trust, and see which of them it fails.",
+        lambda attention: False,
+    ),
+    gradients_missed=(
+        "Some functions that pass have right results and wrong gradients. Run backward from both results: "
+        "the gradient must reach every argument, equal that of the formula, and never be NaN, even where a "
+        "query has nothing to attend to.",
+        lambda attention: agrees_without_errors(attention, gradients=False),
+    ),
+    one_dtype=(
+        "A function passes whose results have another dtype than its arguments, because you try only one "
+        "dtype. Try float32 and float64: output and weights keep the dtype of the query.",
+        lambda attention: agrees_without_errors(attention, dtypes=(torch.float32,)),
+    ),
+    changes_missed=(
+        "A function passes that changes an argument: after the call, the mask that you passed is different. "
+        "Keep a copy of each argument, the mask too, and compare after the call.",
+        lambda attention: agrees_without_errors(attention, changes=False),
+    ),
+    gradients_and_dtypes_missed=(
+        "Some functions that pass have wrong or missing gradients, or results of another dtype than their "
+        "arguments. Run backward and compare the gradients, and try float32 as well as float64.",
+        lambda attention: agrees_without_errors(attention, gradients=False, dtypes=(torch.float32,)),
+    ),
+    gradients_and_changes_missed=(
+        "Some functions that pass have wrong or missing gradients, or change their arguments. Run backward "
+        "and compare the gradients; keep copies of all arguments, the mask too, and compare them after the "
+        "call.",
+        lambda attention: agrees_without_errors(attention, gradients=False, changes=False),
+    ),
+    dtypes_and_changes_missed=(
+        "Some functions that pass return another dtype than that of their arguments, or change an argument. "
+        "Try float32 and float64; keep copies of all arguments, the mask too, and compare them after the "
+        "call.",
+        lambda attention: agrees_without_errors(attention, dtypes=(torch.float32,), changes=False),
+    ),
+    numbers_alone=(
+        "Some functions that pass return the right numbers and are wrong in another way. Check three more "
+        "things: gradients reach every argument and are right, float32 and float64 keep their dtype, and no "
+        "argument, the mask included, is changed.",
+        lambda attention: agrees_without_errors(
+            attention, gradients=False, dtypes=(torch.float32,), changes=False
+        ),
+    ),
 )
-@caught
-def shapes_only(attention):
-    return agrees(attention, same=lambda *_, **__: True, gradients=False, dtype_matters=False, changes=False)
-
-
-@is_correct.mistake(
-    "Your verdicts are right, but they are tensors. Return a Python bool: convert at the end."
-)
-def a_tensor(attention):
-    return torch.tensor(caught(agrees)(attention))
-
-
-@is_correct.mistake(
-    "The result is inverted: right functions get False and broken ones True. True means that a function "
-    "is right."
-)
-def upside_down(attention):
-    return not caught(agrees)(attention)
-
-
-@is_correct.mistake(
-    "Every function of a group gets True, the broken ones too: you do not check what is wrong with them. "
-    "The group's name says where to look; find a call in which such a function must differ from the "
-    "formula."
-)
-def always_true(attention):
-    return True
-
-
-@is_correct.mistake(
-    "Every function of a group gets False, the right ones too. Run your checks on an attention function "
-    "that you trust, and see which of them it fails."
-)
-def always_false(attention):
-    return False
-
-
-@is_correct.mistake(
-    "Some functions that pass have right results and wrong gradients. Run backward from both results: the"
-    " gradient must reach every argument, equal that of the formula, and never be NaN, even where a query"
-    " has nothing to attend to."
-)
-@caught
-def gradients_missed(attention):
-    return agrees(attention, gradients=False)
-
-
-@is_correct.mistake(
-    "A function passes whose results have another dtype than its arguments, because you try only one "
-    "dtype. Try float32 and float64: output and weights keep the dtype of the query."
-)
-@caught
-def one_dtype(attention):
-    return agrees(attention, dtypes=(torch.float32,))
-
-
-@is_correct.mistake(
-    "A function passes that changes an argument: after the call, the mask that you passed is different. "
-    "Keep a copy of each argument, the mask too, and compare after the call."
-)
-@caught
-def changes_missed(attention):
-    return agrees(attention, changes=False)
-
-
-@is_correct.mistake(
-    "Some functions that pass have wrong or missing gradients, or results of another dtype than their "
-    "arguments. Run backward and compare the gradients, and try float32 as well as float64."
-)
-@caught
-def gradients_and_dtypes_missed(attention):
-    return agrees(attention, gradients=False, dtypes=(torch.float32,))
-
-
-@is_correct.mistake(
-    "Some functions that pass have wrong or missing gradients, or change their arguments. Run backward "
-    "and compare the gradients; keep copies of all arguments, the mask too, and compare them after the "
-    "call."
-)
-@caught
-def gradients_and_changes_missed(attention):
-    return agrees(attention, gradients=False, changes=False)
-
-
-@is_correct.mistake(
-    "Some functions that pass return another dtype than that of their arguments, or change an argument. "
-    "Try float32 and float64; keep copies of all arguments, the mask too, and compare them after the "
-    "call."
-)
-@caught
-def dtypes_and_changes_missed(attention):
-    return agrees(attention, dtypes=(torch.float32,), changes=False)
-
-
-@is_correct.mistake(
-    "Some functions that pass return the right numbers and are wrong in another way. Check three more "
-    "things: gradients reach every argument and are right, float32 and float64 keep their dtype, and no "
-    "argument, the mask included, is changed."
-)
-@caught
-def numbers_alone(attention):
-    return agrees(attention, gradients=False, dtypes=(torch.float32,), changes=False)
