@@ -11,7 +11,8 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from old_course import CHECKS, code, make_old_course, write_without_ids
+from marked_cells import code
+from old_course import CHECKS, make_old_course, write_without_ids
 from rich.console import Console
 
 from nbjudge.course.course import open_course
