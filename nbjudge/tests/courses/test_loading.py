@@ -162,13 +162,15 @@ def test_unloadable_reference_names_the_cell(tmp_path, sources, sentence):
 def test_references_are_loaded_in_threads(tmp_path):
     """Each finds the files of its own lesson: what is read, and what is imported."""
     reads = "import pathlib\ntext = pathlib.Path('data.txt').read_text()"
-    imports = "import sys, time\ntime.sleep(0.01)\nimport given_beside\nname = given_beside.name"
+    imports = "import sys\nimport given_beside\nname = given_beside.name"
     seen = "places = [place for place in sys.path if place.endswith('week1')]"
     returns = "def answer():\n    return text, name, places"
     for name in "ab":
         (tmp_path / name / "source" / "week1").mkdir(parents=True)
         (tmp_path / name / "source" / "week1" / "data.txt").write_text(name)
-        (tmp_path / name / "source" / "week1" / "given_beside.py").write_text(f"name = {name!r}")
+        (tmp_path / name / "source" / "week1" / "given_beside.py").write_text(
+            f"import time\ntime.sleep(0.02)\nname = {name!r}"
+        )
         loaded(tmp_path / name, reads, imports, seen, returns)
     here, found = os.getcwd(), []
 
