@@ -46,6 +46,15 @@ def run_program(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(line), status, stdout.read_text(), stderr.read_text())
 
 
+def typed(root: Path, *words: str, status: int = 0) -> str:
+    """Type a command line in the course's folder; returns what it says, on one line."""
+    with patch.dict(os.environ, COLUMNS="250"):
+        run = run_program(root, *words)
+    assert run.returncode == status, f"{words}\n{run.stdout[-2000:]}{run.stderr[-2000:]}"
+    assert "Traceback" not in run.stdout
+    return " ".join(run.stdout.split())
+
+
 def _typed(
     root: Path, line: tuple[str, ...], environment: dict[str, str], stdout: Path, stderr: Path
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from marked_cells import cell_of, marked
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
@@ -121,13 +122,6 @@ def source() -> NotebookNode:
     )
 
 
-def marked(cell: NotebookNode, cell_id: str, **marks: Any) -> NotebookNode:
-    """The cell with nbgrader's metadata."""
-    plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
-    cell.metadata["nbgrader"] = plain | {"grade_id": cell_id} | marks
-    return cell
-
-
 def _marked(cell_id: str, text: str, **marks: Any) -> NotebookNode:
     return marked(nbformat.v4.new_code_cell(text, id=cell_id), cell_id, **marks)
 
@@ -223,10 +217,6 @@ def read_work(
     """Return what the grader reads of the folder of a submission."""
     released = {name: cell_of(release(), name) for name in answers}
     return read_submission(read_handed_in(Folder(folder), ["tiny.ipynb"]), "tiny.ipynb", released, contents)
-
-
-def cell_of(notebook: NotebookNode, cell_id: str) -> NotebookNode:
-    return next(cell for cell in notebook.cells if cell.id == cell_id)
 
 
 def without(notebook: NotebookNode, *cell_ids: str) -> NotebookNode:

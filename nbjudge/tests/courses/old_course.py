@@ -1,9 +1,9 @@
 """A course as most public ones are: nbformat 4.2, no cell ids, plain imports, a magic, a data file."""
 
 from pathlib import Path
-from typing import Any
 
 import nbformat
+from marked_cells import code, solution
 from nbformat import NotebookNode
 
 CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "old"\n'
@@ -51,19 +51,6 @@ def aggregated(table):
 
 UNIT = len(pd.read_csv("degrees.csv")) / 4
 """
-
-
-def code(source: str, grade_id: str = "", **marks: Any) -> NotebookNode:
-    """A code cell, with nbgrader's metadata if it has an id for nbgrader."""
-    cell = nbformat.v4.new_code_cell(source)
-    if grade_id:
-        plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
-        cell.metadata["nbgrader"] = plain | {"grade_id": grade_id} | marks
-    return cell
-
-
-def solution(body: str) -> str:
-    return f"    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
 
 
 def cells() -> list[NotebookNode]:

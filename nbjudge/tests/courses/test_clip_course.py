@@ -5,7 +5,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from old_course import CLIP_TEST, code, make_clip_course
+from marked_cells import code
+from old_course import CLIP_TEST, make_clip_course
 from rich.console import Console
 
 from nbjudge.cell_metadata import Origin, mark_checked, mark_origin

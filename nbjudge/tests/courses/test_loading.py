@@ -1,17 +1,16 @@
 """References are loaded from notebooks as they are, and by one thread of a service at a time."""
 
-import importlib
 import io
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
-from old_course import CHECKS, code, make_old_course, write_without_ids
+from marked_cells import code
+from old_course import CHECKS, make_old_course, write_without_ids
 from rich.console import Console
 
 from nbjudge.course.course import open_course
@@ -29,30 +28,9 @@ def in_threads(work, inputs):
         thread.join()
 
 
-def test_no_lesson_finds_the_files_of_another(tmp_path):
-    folders = [str(tmp_path / name) for name in "abcd"]
-    found = []
-
-    def load(folder):
-        with importing_from(Path(folder)):
-            time.sleep(0.01)
-            found.append([path for path in sys.path if path in folders])
-
-    in_threads(load, folders)
-    assert sorted(found) == [[folder] for folder in folders]
-
-
-def test_each_lesson_imports_its_own_files(tmp_path):
-    """A lesson may load another on its way."""
+def test_a_lesson_may_load_another_on_its_way(tmp_path):
     with importing_from(tmp_path / "a"), importing_from(tmp_path / "b"):
         assert sys.path[:2] == [str(tmp_path / "b"), str(tmp_path / "a")]
-    found = []
-    for name in ("a", "b", "a"):
-        (tmp_path / name).mkdir(exist_ok=True)
-        (tmp_path / name / "given_beside.py").write_text(f"name = {name!r}\n")
-        with importing_from(tmp_path / name):
-            found.append(importlib.import_module("given_beside").name)
-    assert found == ["a", "b", "a"]
 
 
 def test_checks_are_loaded_while_other_modules_come(tmp_path):
@@ -182,20 +160,29 @@ def test_unloadable_reference_names_the_cell(tmp_path, sources, sentence):
 
 
 def test_references_are_loaded_in_threads(tmp_path):
-    reads = "import pathlib\ntext = pathlib.Path('data.txt').read_text()\ndef answer():\n    return text"
+    """Each finds the files of its own lesson: what is read, and what is imported."""
+    reads = "import pathlib\ntext = pathlib.Path('data.txt').read_text()"
+    imports = "import sys\nimport given_beside\nname = given_beside.name"
+    seen = "places = [place for place in sys.path if place.endswith('week1')]"
+    returns = "def answer():\n    return text, name, places"
     for name in "ab":
         (tmp_path / name / "source" / "week1").mkdir(parents=True)
         (tmp_path / name / "source" / "week1" / "data.txt").write_text(name)
-        loaded(tmp_path / name, reads)
+        (tmp_path / name / "source" / "week1" / "given_beside.py").write_text(
+            f"import time\ntime.sleep(0.02)\nname = {name!r}"
+        )
+        loaded(tmp_path / name, reads, imports, seen, returns)
     here, found = os.getcwd(), []
 
     def load(name: str) -> None:
         folder = tmp_path / name / "source" / "week1"
         notebook = Notebook(folder / "plain.ipynb", folder)
-        found.append((name, notebook.load("answer")()))
+        text, imported, places = notebook.load("answer")()
+        assert places == [str(folder)]
+        found.append((name, text, imported))
 
     in_threads(load, "ab" * 10)
-    assert len(found) == 20 and all(name == text for name, text in found) and os.getcwd() == here
+    assert len(found) == 20 and all(len(set(names)) == 1 for names in found) and os.getcwd() == here
 
 
 def test_two_exercises_for_one_function_are_an_error(tmp_path):

@@ -2,17 +2,15 @@
 
 import csv
 import json
-import os
 import re
 import shlex
 import shutil
 import tomllib
 from pathlib import Path
-from unittest.mock import patch
 
 import nbformat
 import pytest
-from nbgrader_command import run_program
+from nbgrader_command import typed
 
 from nbjudge.course.course import find_course
 from nbjudge.exam.blueprint import Blueprint, QuestionTable
@@ -23,15 +21,6 @@ pytestmark = pytest.mark.integration
 EXAMPLE = Path(__file__).parents[3] / "examples" / "statistics"
 PAGE = (Path(__file__).parents[2] / "docs" / "exams.md").read_text()
 DRAW = ("nbjudge", "exam", "--students", "roster.csv", "--minutes", "15", "--key", "k")
-
-
-def typed(root, *words, status=0):
-    """Type a command line in the course's folder; returns what it says, on one line."""
-    with patch.dict(os.environ, COLUMNS="250"):
-        run = run_program(root, *words)
-    assert run.returncode == status, f"{words}\n{run.stdout[-2000:]}{run.stderr[-2000:]}"
-    assert "Traceback" not in run.stdout
-    return " ".join(run.stdout.split())
 
 
 def roster(root, *students):

@@ -1,6 +1,6 @@
 """What the tests of the feedback share: a page as a parser sees it, and what must not work in one."""
 
-from html.parser import HTMLParser
+from bs4 import BeautifulSoup
 
 # Each runs, or asks a stranger for something, wherever it is taken for markup.
 SCRIPTS = (
@@ -51,32 +51,18 @@ INLINE = {"a", "b", "code", "em", "i", "kbd", "s", "span", "strong", "sub", "sup
 FRAME = ("html", "head", *["meta"] * 5, "title", "style", "body", "header", "main")
 
 
-class Seen(HTMLParser):
+class Seen:
     """The elements of a page with their attributes, and its text outside of the style sheet."""
 
     def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.words: list[str] = []
-        self._in_style = False
-        self.feed(page)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self.words).split())
-
-    def handle_starttag(self, tag, attributes):
-        self._in_style = tag == "style"
-        if tag not in INLINE:
-            self.words.append(" ")
-        self.elements.append((tag, {name: value or "" for name, value in attributes}))
-
-    def handle_endtag(self, tag):
-        self._in_style = False
-
-    def handle_data(self, text):
-        if not self._in_style:
-            self.words.append(text)
+        soup = BeautifulSoup(page, "html.parser", multi_valued_attributes=None)
+        self.elements = [(each.name, each.attrs) for each in soup(True)]
+        for element in soup(True):
+            if element.name == "style":
+                element.clear()
+            elif element.name not in INLINE:
+                element.insert_before(" ")
+        self.text = " ".join(soup.get_text().split())
 
     def harm(self, frame: tuple[str, ...] = ()) -> list[str]:
         """Whatever runs, or fetches something, or is of a kind that a page has no use for."""

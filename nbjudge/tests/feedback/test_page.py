@@ -2,6 +2,7 @@
 
 import re
 
+import marked_cells
 import nbformat
 import pytest
 from feedback_pages import ALL, FRAME, Seen
@@ -17,22 +18,17 @@ SECRET = "okapi"
 ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}
 
 
-def marked(cell, name, **marks):
-    plain = {"grade": False, "locked": False, "solution": False, "task": False}
-    cell.metadata["nbgrader"] = plain | {"grade_id": name} | marks
-    return cell
-
-
 def text(source, **marks):
     cell = nbformat.v4.new_markdown_cell(source)
-    return marked(cell, marks.pop("name"), **marks) if marks else cell
+    return marked_cells.marked(cell, marks.pop("name"), **marks) if marks else cell
 
 
-def code(source, *outputs, is_own=False, **marks):
-    cell = nbformat.v4.new_code_cell(source, outputs=list(outputs))
+def code(source, *outputs, is_own=False, name="", **marks):
+    cell = marked_cells.code(source, name, **marks)
+    cell.outputs = list(outputs)
     if is_own:
         mark_origin(cell, Origin.STUDENT)
-    return marked(cell, marks.pop("name"), **marks) if marks else cell
+    return cell
 
 
 def printed(content):

@@ -3,14 +3,14 @@
 import base64
 
 import pytest
+from any_json import many
 from feedback_pages import ALL, FETCHES, SCRIPTS, Seen
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nbjudge.feedback.prose import LONGEST_PROSE, as_html, as_mathml
 from nbjudge.mathml import LONGEST_FORMULA
 
-many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 PIXEL = base64.b64encode(b"no picture, but bytes").decode()
 FORGED = r"\text{ALL POINTS: 28 of 28}"
 # As they were handed in: here no grader has put anything between a backslash and its command.

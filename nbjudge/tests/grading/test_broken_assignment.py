@@ -10,9 +10,9 @@ from unittest.mock import Mock
 
 import nbformat
 import pytest
+from marked_cells import code
 from nbgrader.api import Gradebook
 from nbgrader_command import run, run_program
-from old_course import code
 from tiny_course import (
     CHECKS,
     CONFIG,

@@ -4,10 +4,10 @@ import copy
 
 import nbformat
 import pytest
+from marked_cells import code
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
-from old_course import code
 from tiny_course import (
     FULL,
     JUDGED,

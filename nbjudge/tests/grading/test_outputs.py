@@ -8,7 +8,8 @@ from io import BytesIO
 
 import nbformat
 import pytest
-from hypothesis import HealthCheck, given, settings
+from any_json import json_values, many
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -25,12 +26,6 @@ from nbjudge.sandbox.inside.cut_outputs import (
 )
 
 CAPACITY = 2**20
-many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=10,
-)
 names = ("data", "metadata", "transient", "name", "text", "ename", "evalue", "traceback", "wait", "comm_id")
 contents = st.dictionaries(st.sampled_from(names), json_values, max_size=6)
 data = st.dictionaries(st.sampled_from([*SHOWABLE, "text/html", "image/svg+xml"]), json_values, max_size=3)

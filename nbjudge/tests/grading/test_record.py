@@ -1,14 +1,15 @@
 """Records: nbgrader reads the points and nothing else, a browser shows text, and a report every status."""
 
 import json
-from html.parser import HTMLParser
 
 import nbformat
 import pytest
-from hypothesis import HealthCheck, given, settings
+from any_json import json_values, many
+from bs4 import BeautifulSoup
+from hypothesis import given
 from hypothesis import strategies as st
+from marked_cells import code
 from nbgrader.utils import determine_grade
-from old_course import code
 
 from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.grading.job import _settle_points
@@ -28,8 +29,6 @@ from nbjudge.record.graded_cell import (
 from nbjudge.record.graded_notebook import NotebookRecord, read_graded, read_record, write_record
 from nbjudge.report.gather import Failure, ReportedNotebook, read_reported
 
-# However slow the machine, and without a database beside the tests.
-many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 TAGS = {"div", "h4", "p", "strong", "br", "small", "code", "table", "thead", "tbody", "tr", "th", "td"}
 SHOWN = {"text/plain", "image/png", "image/jpeg"}
 
@@ -69,20 +68,8 @@ def recorded(agree, left=()):
     return cell, expected
 
 
-class Page(HTMLParser):
-    """The tags of a page, the attributes they carry, and its text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.text = set(), [], ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        self.attributes += attributes
-
-    def handle_data(self, text):
-        self.text += text
+def parsed(html):
+    return BeautifulSoup(html, "html.parser", multi_valued_attributes=None)
 
 
 @many
@@ -120,11 +107,6 @@ def test_a_verdict_survives_a_notebook_round_trip(left):
     assert read_verdict(read) == expected
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
 almost = st.fixed_dictionaries(
     {"exercise": json_values, "seed": json_values, "findings": json_values},
     optional={"groups": json_values | st.lists(st.fixed_dictionaries({"name": texts, "points": anything}))},
@@ -164,9 +146,10 @@ def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
         (GroupVerdict(name + attack, 1, False),),
         (Finding(sentence + attack, evidence=evidence + "`<img src=x onerror=alert(1)>`"),),
     )
-    page = Page(as_html(hostile))
-    assert page.tags <= TAGS
-    assert all(f'{name}="{value}"' in CELL + FRAME for name, value in page.attributes)
+    page = parsed(as_html(hostile))
+    attributes = [attribute for element in page(True) for attribute in element.attrs.items()]
+    assert {element.name for element in page(True)} <= TAGS
+    assert all(f'{name}="{value}"' in CELL + FRAME for name, value in attributes)
     assert page.text.count(attack) == 3
     assert "<img src=x onerror=alert(1)>" in page.text
 
@@ -175,7 +158,7 @@ def test_a_verdict_as_html_and_as_text():
     result = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
     html = as_html(verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),)))
     assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in html
-    for text in (Page(as_html(result)).text, as_text(result)):
+    for text in (parsed(as_html(result)).text, as_text(result)):
         assert "softmax: 1 of 3 points" in text
         assert "Rows do not sum to 1." in text and "Yours is 2." in text
         assert "group 0" in text and "group 1" in text

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from marked_cells import code, solution
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from old_course import code, solution
 from tiny_course import CONFIG, FOLDER, FULL, GradedClass, answered, hand_in, make_course, nbgrader, succeed
 
 from nbjudge.course.assignment_forms import named_notebooks

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from any_json import many
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nbjudge.torch  # noqa: F401 - makes tensors known
@@ -239,8 +240,6 @@ def test_references_expand_a_few_times(monkeypatch):
     assert len(unpack(pack([array + number for number in range(30)]))) == 30  # sent, each of them
 
 
-# However slow the machine, and without a database beside the tests.
-many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 COURSE = Tolerance()
 DTYPES = [torch.float32, torch.float64, torch.int64, torch.bool]
 finite = st.floats(-1e3, 1e3, width=32)

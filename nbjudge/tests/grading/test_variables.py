@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from judged_answers import as_text
-from old_course import CONFIG, code, write_without_ids
+from marked_cells import code
+from old_course import CONFIG, write_without_ids
 from rich.console import Console
 
 import nbjudge

@@ -10,7 +10,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
-from nbgrader_command import run_program
+from nbgrader_command import typed
 from rich.console import Console
 from tiny_course import (
     FOLDER,
@@ -89,7 +89,7 @@ def who_made_the_mistake(root, monkeypatch):
 
 def test_a_decision_is_for_all_who_gave_the_answer(graded, decide, monkeypatch):
     """It holds until it is taken back."""
-    printed = nbjudge(graded, "regrade", "double", "ada", "--points", "1.5", "--reason", REASON)
+    printed = typed(graded, "nbjudge", "regrade", "double", "ada", "--points", "1.5", "--reason", REASON)
     assert "double: this answer gets 1.5 of 2. Given by 2: Zoë O'Brien, ada." in printed
     regraded = {"ada": 1.5, "Zoë O'Brien": 1.5, "ben": 0, "eve": 2}
     assert doubles(graded) == regraded
@@ -219,12 +219,6 @@ def export(root: Path, student: str) -> float | None:
         return grade_of(gradebook, "ps1", student, with_unmarked=False).score
 
 
-def nbjudge(root: Path, *arguments: str) -> str:
-    run = run_program(root, "nbjudge", *arguments)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return " ".join(run.stdout.split())
-
-
 def page(root: Path, student: str) -> str:
     return " ".join(re.sub("<[^>]*>", "", (root / f"feedback/{student}/ps1/one.html").read_text()).split())
 
@@ -238,7 +232,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed(root, "generate_assignment", "ps1")
     for student in ("ada", *WRITTEN):
         write(root / "submitted" / student / "ps1", WRITTEN)
-    nbjudge(root, "grade", "ps1")
+    typed(root, "nbjudge", "grade", "ps1")
     for student in ("ada", *WRITTEN):
         mark(root, student)
     return root
@@ -250,7 +244,7 @@ def test_marks_stay_where_the_answer_is_the_same(course):
         write(course / "submitted" / student / "ps1", WRITTEN)
     as_given = {name: (points, False) for name, points in MARKS.items()}
     assert grades(course, "ada") == as_given and export(course, "ada") == 6.5
-    messages = nbjudge(course, "grade", "ps1", "--force", "--students", "ada")
+    messages = typed(course, "nbjudge", "grade", "ps1", "--force", "--students", "ada")
     assert grades(course, "ada") == as_given and export(course, "ada") == 6.5
     assert "given by hand" not in messages
     succeed(course, "autograde", "ps1", "--force", "--student=ada")
@@ -263,14 +257,14 @@ def test_a_mark_is_offered_again_for_another_answer(course):
     """A mark whose answer has changed stays as a suggestion, and one sentence counts such marks."""
     for changed in WRITTEN:
         write(course / "submitted" / changed / "ps1", WRITTEN | {changed: f"{WRITTEN[changed]}\n"})
-    messages = nbjudge(course, "grade", "ps1")
+    messages = typed(course, "nbjudge", "grade", "ps1")
     assert (
         "4 marks given by hand wait for you again" in messages
         and "(plot, test_f, try_it and 1 more)" in messages
     )
     for forced in (False, True):  # it is offered until a person has confirmed it
         if forced:
-            nbjudge(course, "grade", "ps1", "--force", "--students", "[!a]*")
+            typed(course, "nbjudge", "grade", "ps1", "--force", "--students", "[!a]*")
         for changed in WRITTEN:
             assert grades(course, changed) == {name: (MARKS[name], name == changed) for name in MARKS}
 
@@ -279,19 +273,19 @@ def test_pages_older_than_their_grades_are_made_again(course):
     """Uploads, --force and marks by hand make a page old; `grade` counts such pages, and the rest stay."""
     old = "The feedback pages of {} are older than their grades"
     succeed(course, "generate_feedback", "ps1")
-    assert "2 of 3" in page(course, "ada") and "older" not in nbjudge(course, "grade", "ps1")
+    assert "2 of 3" in page(course, "ada") and "older" not in typed(course, "nbjudge", "grade", "ps1")
     other = (course / "feedback/plot/ps1/one.html").stat().st_mtime_ns
 
     mark(course, "ada", {"why": 1.0})
-    assert old.format("1 student") in nbjudge(course, "grade", "ps1")
+    assert old.format("1 student") in typed(course, "nbjudge", "grade", "ps1")
     succeed(course, "generate_feedback", "ps1")
     assert "1 of 3" in page(course, "ada")
 
-    messages = nbjudge(course, "grade", "ps1", "--force", "--students", "[ap]*")
+    messages = typed(course, "nbjudge", "grade", "ps1", "--force", "--students", "[ap]*")
     assert old.format("2 students") in messages
     succeed(course, "generate_feedback", "ps1", "--student=ada")
-    assert old.format("1 student") in nbjudge(course, "grade", "ps1")
+    assert old.format("1 student") in typed(course, "nbjudge", "grade", "ps1")
     assert (course / "feedback/plot/ps1/one.html").stat().st_mtime_ns == other
     succeed(course, "generate_feedback", "ps1")
-    assert "older" not in nbjudge(course, "grade", "ps1")
+    assert "older" not in typed(course, "nbjudge", "grade", "ps1")
     mark(course, "ada", {"why": 2.0})

@@ -197,7 +197,6 @@ def claimers(many: int) -> list[subprocess.Popen[str]]:
     return [subprocess.Popen([sys.executable, "-c", CLAIM], **pipes) for _ in range(many)]
 
 
-@pytest.mark.integration
 def test_a_claim_is_exclusive_and_set_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
@@ -211,7 +210,6 @@ def test_a_claim_is_exclusive_and_set_free():
         assert "None" in lines
 
 
-@pytest.mark.integration
 def test_a_fork_claims_something_else():
     claimed = claimed_processor()
     assert claimed == claimed_processor()
@@ -225,7 +223,6 @@ def test_a_fork_claims_something_else():
     assert of_the_fork == "None" or of_the_fork != str(claimed)
 
 
-@pytest.mark.integration
 def test_a_kernel_runs_on_its_processor(start, tmp_path):
     claimed = claimed_processor()
     wanted = {*os.sched_getaffinity(0)} if claimed is None else {claimed}

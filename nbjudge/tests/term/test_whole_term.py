@@ -9,9 +9,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from marked_cells import code, marked
 from nbformat.v4 import new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
-from term_class import CONFIG, marked_cell, typed
+from term_class import CONFIG, typed
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -102,11 +103,11 @@ def term(tmp_path: Path) -> Term:
     for name in DUE:
         answer = f"### BEGIN SOLUTION\n{RIGHT[name]}\n### END SOLUTION"
         test = "assert third(3) == 1" if name == "ps3" else "assert a"
-        why = marked_cell("Why?", "why", grade=True, solution=True, points=5, cell_type="markdown")
+        why = marked(new_markdown_cell("Why?", id="why"), "why", grade=True, solution=True, points=5)
         cells = [
-            marked_cell(answer, "a", solution=True),
-            marked_cell(test, "t", grade=True, locked=True, points=10, cell_type="code"),
-            new_markdown_cell("Why?", id="why", metadata=why.metadata),
+            code(answer, "a", solution=True),
+            code(test, "t", grade=True, locked=True, points=10, cell_type="code"),
+            why,
         ]
         (tmp_path / "source" / name).mkdir(parents=True)
         nbformat.write(new_notebook(cells=cells), tmp_path / f"source/{name}/{name}.ipynb")
