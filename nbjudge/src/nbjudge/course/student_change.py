@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from markupsafe import escape
 
 from nbjudge.atomic_files import write_atomically
 from nbjudge.errors import CourseError, GradebookError
@@ -138,6 +137,8 @@ def _move(source: Path, goal: Path, change: StudentChange) -> None:
     if source.parent.name == change.old:
         with suppress(OSError):  # something else is in it
             source.parent.rmdir()
+    from markupsafe import escape  # as the page was written; a tutor has no need of it
+
     before, after = (f"Feedback for {escape(name)} ".encode() for name in (change.old, change.new))
     for page in goal.glob("*.html"):
         content = page.read_bytes()
