@@ -204,7 +204,7 @@ def test_what_cannot_be_is_one_sentence(work, monkeypatch, capsys):
         return " ".join(capsys.readouterr().out.split())
 
     assert "is not a work folder" in refusal(work.parent)
-    assert "choose a lesson from 2 to 14" in refusal(work, "--before", 99)
+    assert "choose a later lesson" in refusal(work, "--before", 1)
     assert "cannot be written" in refusal("--anki", work / "no" / "deck.apkg")
     for package in ("fsrs", "genanki"):
         monkeypatch.setitem(sys.modules, package, None)
