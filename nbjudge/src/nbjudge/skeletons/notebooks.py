@@ -222,7 +222,9 @@ def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> No
 def _add_cells(assignment: Assignment, form: Form, template: str, values: dict[str, Any]) -> None:
     notebook = read_notebook(assignment.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
-    _, _, ending = form.render("assignment.cells", {"heading": "", "number": 0, **values}).partition(EXERCISES)
+    _, _, ending = form.render("assignment.cells", {"heading": "", "number": 0, **values}).partition(
+        EXERCISES
+    )
     last = {cell.id for cell in cells_of(ending)}
     ids = [cell.get("id") for cell in notebook.cells]
     behind = (at for at, text in enumerate(texts) if text.startswith(CLOSING) or ids[at] in last)
