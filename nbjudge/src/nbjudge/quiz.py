@@ -187,7 +187,8 @@ class Question:
     def as_html(self, learner: str = "") -> str:
         """Return it as HTML without scripts: each choice with its folded reply, or the choices alone."""
         if self.right is None:
-            item = '<li value="{}">{}</li>'.format
+            # In another order, an item needs its number to have its letter.
+            item = ('<li value="{}">{}</li>' if self.shuffle else "<li>{1}</li>").format
             items = "".join(
                 item(ord(letter) - ord("a") + 1, choice_as_html(text))
                 for letter, text in self.in_order(learner).items()
